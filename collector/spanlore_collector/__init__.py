@@ -1,0 +1,1 @@
+"""Sessions are kept: OTLP in, ClickHouse out."""

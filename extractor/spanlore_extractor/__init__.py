@@ -1,0 +1,1 @@
+"""Sessions teach: spans become candidates, candidates become memories."""

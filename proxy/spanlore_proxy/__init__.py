@@ -1,0 +1,1 @@
+"""Sessions come in: bytes become spans, and memories go back into requests."""

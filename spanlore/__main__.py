@@ -1,0 +1,5 @@
+"""`python -m spanlore`."""
+
+from spanlore.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""OpenTelemetry GenAI message shapes, and one decoded model call."""

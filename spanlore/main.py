@@ -1,0 +1,63 @@
+"""The `spanlore` command: finds every component's commands through entry points and loads them when called."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import entry_points
+
+import typer
+
+import spanlore
+from spanlore.settings import SettingsError
+
+GROUP = "spanlore.commands"
+
+
+def build() -> typer.Typer:
+    """The whole command line. Each entry point is a `commands(app)` function that adds its own."""
+    app = typer.Typer(
+        name="spanlore",
+        help="A local HTTPS proxy that gives coding agents a memory.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def root(
+        version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
+    ) -> None:
+        if version:
+            typer.echo(f"spanlore {spanlore.__version__}")
+            raise typer.Exit
+
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            add = point.load()
+        except ModuleNotFoundError as error:
+            # A container carries only its own part; whatever else is missing is a fault to see.
+            if error.name is None or not error.name.startswith("spanlore_"):
+                raise
+            continue
+        add(app)
+    return app
+
+
+def group(app: typer.Typer, name: str, meaning: str) -> typer.Typer:
+    """The sub-command group `name` of `app`: components share groups such as `eval` and `bench`."""
+    for known in app.registered_groups:
+        if known.name == name and known.typer_instance is not None:
+            return known.typer_instance
+    made = typer.Typer(name=name, help=meaning, no_args_is_help=True)
+    app.add_typer(made, name=name)
+    return made
+
+
+def main() -> None:
+    """Runs the command line; wrong settings are told in one message, with exit code 2."""
+    try:
+        build()()
+    except SettingsError as error:
+        typer.echo(f"spanlore: {error}", err=True)
+        sys.exit(2)

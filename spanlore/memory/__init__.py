@@ -1,0 +1,1 @@
+"""What was learned: memories, candidates, evidence, and the operations that change them."""

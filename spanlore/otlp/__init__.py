@@ -1,0 +1,1 @@
+"""SpanRecords to OTLP and back."""

@@ -1,0 +1,1 @@
+"""Choosing memories: ranking and the token budget. No model, no network."""

@@ -1,0 +1,1 @@
+"""Secrets out of text, before anything leaves the process."""

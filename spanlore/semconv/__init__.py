@@ -1,0 +1,1 @@
+"""Attribute names: OpenTelemetry's (`gen_ai`) and our own (`lore`)."""

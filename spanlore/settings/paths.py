@@ -1,0 +1,133 @@
+"""Where things lie on disk: XDG directories, 0700, and what is secret 0600."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """All paths spanlore reads or writes, under one config and one state directory."""
+
+    config_dir: Path
+    state_dir: Path
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> Paths:
+        """`SPANLORE_CONFIG_DIR` and `SPANLORE_STATE_DIR`, else the XDG directories, else their defaults below HOME."""
+        home = Path(environ.get("HOME") or Path.home())
+        config = (
+            environ.get("SPANLORE_CONFIG_DIR") or Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "spanlore"
+        )
+        state = (
+            environ.get("SPANLORE_STATE_DIR")
+            or Path(environ.get("XDG_STATE_HOME") or home / ".local/state") / "spanlore"
+        )
+        return cls(config_dir=Path(config).expanduser().absolute(), state_dir=Path(state).expanduser().absolute())
+
+    @property
+    def config_file(self) -> Path:
+        """TOML, optional, 0600."""
+        return self.config_dir / "config.toml"
+
+    @property
+    def ca_dir(self) -> Path:
+        """mitmproxy's confdir: the CA key, the certificate, and the bundle of system roots plus ours."""
+        return self.state_dir / "ca"
+
+    @property
+    def ca_cert(self) -> Path:
+        return self.ca_dir / "mitmproxy-ca-cert.pem"
+
+    @property
+    def ca_bundle(self) -> Path:
+        return self.ca_dir / "bundle.pem"
+
+    @property
+    def token_file(self) -> Path:
+        """Token of every port that reads or writes data, 0600."""
+        return self.state_dir / "token"
+
+    @property
+    def daemon_file(self) -> Path:
+        """JSON: pid, ports and version of the running daemon."""
+        return self.state_dir / "daemon.json"
+
+    @property
+    def log_dir(self) -> Path:
+        return self.state_dir / "log"
+
+    @property
+    def runs_dir(self) -> Path:
+        """One JSON file a `spanlore run`: its token and workplace."""
+        return self.state_dir / "runs"
+
+    @property
+    def spool_dir(self) -> Path:
+        """The proxy's append-only spool."""
+        return self.state_dir / "spool"
+
+    @property
+    def proxy_db(self) -> Path:
+        """SQLite: conversation heads and the injection ledger, so that both survive a restart."""
+        return self.state_dir / "proxy.sqlite"
+
+    @property
+    def wire_log(self) -> Path:
+        """SQLite, bounded: client bodies and insertions, for `spanlore explain`."""
+        return self.state_dir / "wire.sqlite"
+
+    @property
+    def snapshot_file(self) -> Path:
+        """The proxy's last copy of the shown memories."""
+        return self.state_dir / "snapshot.json"
+
+    @property
+    def proxy_status_file(self) -> Path:
+        """JSON the proxy rewrites once a second: counters, by reason."""
+        return self.state_dir / "proxy-status.json"
+
+    @property
+    def kill_file(self) -> Path:
+        """While it exists nothing is injected anywhere."""
+        return self.state_dir / "no-injection"
+
+    @property
+    def store_dir(self) -> Path:
+        """The embedded chDB store."""
+        return self.state_dir / "store"
+
+    def ensure(self) -> None:
+        """Makes the directories, 0700."""
+        for folder in (
+            self.config_dir,
+            self.state_dir,
+            self.ca_dir,
+            self.log_dir,
+            self.runs_dir,
+            self.spool_dir,
+        ):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.state_dir.chmod(0o700)
+
+    def token(self) -> str:
+        """The token, made on first use. Atomic: of two processes that make it at once, both get the same."""
+        self.ensure()
+        try:
+            return self.token_file.read_text().strip()
+        except FileNotFoundError:
+            pass
+        fresh = self.token_file.with_suffix(f".{secrets.token_hex(4)}")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(32))
+        try:
+            os.link(fresh, self.token_file)
+        except FileExistsError:
+            pass
+        fresh.unlink()
+        return self.token_file.read_text().strip()

@@ -1,0 +1,241 @@
+"""Settings: environment over config file over defaults.
+
+Every setting can stand in `config.toml` (`[injection]` `attested = "off"`) or in the environment
+(`SPANLORE_INJECTION_ATTESTED=off`); the environment wins. A bad value is an error that names the setting, its value and
+where it came from. README's table is generated from `describe()` and checked by the house test.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from spanlore.settings.paths import Paths
+
+PREFIX = "SPANLORE_"
+
+
+class SettingsError(ValueError):
+    """The user's configuration is wrong. The message says what, where, and what to do."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ProxySettings(_Section):
+    """The proxy's own."""
+
+    port: int = Field(7717, ge=0, le=65535, description="Port agents are pointed at; 0 takes a free one.")
+    hosts: tuple[str, ...] = Field(
+        (),
+        description="More LLM API hosts to intercept, beside the built-in list; `*.example.com` matches below it.",
+    )
+    upstream_ca: str = Field("", description="PEM file of more CAs to trust at the LLM API, for gateways of your own.")
+    spool_max_bytes: int = Field(
+        2 * 1024**3,
+        ge=1024**2,
+        description="Bound of the spool; beyond it the oldest content is dropped, counted.",
+    )
+    wire_log_max_bytes: int = Field(
+        64 * 1024**2, ge=0, description="Bound of the request log behind `spanlore explain`; 0 keeps none."
+    )
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+
+class CollectorSettings(_Section):
+    """The collector's own."""
+
+    port: int = Field(7718, ge=0, le=65535, description="Port of OTLP/HTTP and of the API; 0 takes a free one.")
+    clickhouse_port: int = Field(
+        7719,
+        ge=0,
+        le=65535,
+        description="Port of the read-only ClickHouse HTTP interface; 0 takes a free one.",
+    )
+
+
+class InjectionSettings(_Section):
+    """What may be added to requests."""
+
+    enabled: bool = Field(True, description="Off: nothing is ever added to a request.")
+    attested: Literal["client", "rewrite", "off"] = Field(
+        "client",
+        description="Subscription traffic that Claude Code signs: hand the block to the client, rewrite anyway, off.",
+    )
+    session_block_tokens: int = Field(500, ge=0, le=4000, description="Budget of the block in the system prompt.")
+    failure_hint_tokens: int = Field(150, ge=0, le=2000, description="Budget of a hint beside a failing tool result.")
+    withhold_share: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="Share of (session, memory) pairs that are withheld, to measure the effect.",
+    )
+    deadline_ms: float = Field(50, gt=0, description="After this the request goes out untouched.")
+
+
+class CaptureSettings(_Section):
+    """What is recorded."""
+
+    mode: Literal["full", "metadata", "off"] = Field(
+        "full",
+        description="full keeps redacted content, metadata only numbers and names, off records nothing.",
+    )
+    redact: tuple[str, ...] = Field(
+        (), description="More regular expressions whose matches are replaced before storage."
+    )
+    off_repositories: tuple[str, ...] = Field(
+        (),
+        description="Scope keys or directories of which nothing is recorded and into which nothing is injected.",
+    )
+
+    @field_validator("redact", "off_repositories", mode="before")
+    @classmethod
+    def _lines(cls, value: Any) -> Any:
+        return tuple(word for word in value.split("\n") if word) if isinstance(value, str) else value
+
+
+class MiningSettings(_Section):
+    """When and how sessions are mined."""
+
+    interval_s: float = Field(900, gt=0, description="Seconds between mining runs of `spanlore up`.")
+    idle_s: float = Field(600, ge=0, description="A session is over after this long without a request.")
+    pair_window_s: float = Field(600, gt=0, description="How long after a failure its fix may come, idle time removed.")
+
+
+class Settings(_Section):
+    """All settings of one spanlore installation."""
+
+    clickhouse_url: str = Field(
+        "",
+        description="Empty: embedded chDB in the state directory. Else `http(s)://user:password@host:8123/database`.",
+    )
+    upstreams: dict[str, str] = Field(
+        default_factory=dict,
+        description="Sends a host elsewhere: `api.anthropic.com=http://127.0.0.1:9100,…` (gateways, local models).",
+    )
+    proxy: ProxySettings = Field(default_factory=lambda: ProxySettings())
+    collector: CollectorSettings = Field(default_factory=lambda: CollectorSettings())
+    injection: InjectionSettings = Field(default_factory=lambda: InjectionSettings())
+    capture: CaptureSettings = Field(default_factory=lambda: CaptureSettings())
+    mining: MiningSettings = Field(default_factory=lambda: MiningSettings())
+
+    @field_validator("upstreams", mode="before")
+    @classmethod
+    def _pairs(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        pairs = [word.split("=", 1) for word in value.split(",") if word.strip()]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError("write host=url, separated by commas")
+        return {host.strip().lower(): url.strip() for host, url in pairs}
+
+    @field_validator("upstreams")
+    @classmethod
+    def _urls(cls, value: dict[str, str]) -> dict[str, str]:
+        for host, url in value.items():
+            if not url.startswith(("http://", "https://")):
+                raise ValueError(f"{host} must lead to an http:// or https:// URL, not {url!r}")
+        return value
+
+
+def load_settings(environ: Mapping[str, str] | None = None, paths: Paths | None = None) -> Settings:
+    """The settings in force.
+
+    Raises:
+        SettingsError: a value is wrong, or the config file can't be read or parsed.
+    """
+    environ = os.environ if environ is None else environ
+    paths = paths or Paths.from_environ(environ)
+    data, origin = _read_file(paths.config_file), {}
+    for name, path in _names().items():
+        if name in environ and environ[name] != "":
+            _set(data, path, environ[name])
+            origin[path] = name
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, origin, paths.config_file)) from None
+
+
+def describe() -> list[tuple[str, str, str, str]]:
+    """(environment variable, key in config.toml, default, meaning) of every setting, for README's table."""
+    rows = []
+    for name, path in sorted(_names().items(), key=lambda item: item[1]):
+        field = Settings.model_fields[path[0]]
+        if len(path) == 2:
+            field = _section(path[0]).model_fields[path[1]]
+        default = field.get_default(call_default_factory=True)
+        rows.append((name, ".".join(path), _show(default), field.description or ""))
+    return rows
+
+
+def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment with `changes`, for a program that is started."""
+    return {**os.environ, **changes}
+
+
+def _section(name: str) -> type[BaseModel]:
+    annotation = Settings.model_fields[name].annotation
+    assert isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return annotation
+
+
+def _names() -> dict[str, tuple[str, ...]]:
+    """Environment variable → path of the setting."""
+    out: dict[str, tuple[str, ...]] = {}
+    for name, field in Settings.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            for sub in field.annotation.model_fields:
+                out[f"{PREFIX}{name}_{sub}".upper()] = (name, sub)
+        else:
+            out[f"{PREFIX}{name}".upper()] = (name,)
+    return out
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise SettingsError(f"can't read {path}: {error.strerror}. Make it readable, or move it away.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from None
+
+
+def _set(data: dict[str, Any], path: tuple[str, ...], value: str) -> None:
+    if len(path) == 1:
+        data[path[0]] = value
+        return
+    section = data.setdefault(path[0], {})
+    if isinstance(section, dict):
+        section[path[1]] = value
+
+
+def _explain(error: ValidationError, origin: Mapping[tuple[str, ...], str], file: Path) -> str:
+    lines = []
+    for fault in error.errors():
+        path = tuple(str(word) for word in fault["loc"])
+        name = next((origin[path[:n]] for n in (2, 1) if path[:n] in origin), None)
+        where = f"environment variable {name}" if name else f"{'.'.join(path)} in {file}"
+        lines.append(f"{where} is {fault['input']!r}: {fault['msg']}.")
+    return "\n".join([*lines, "Mend the value, or leave the setting out to get its default."])
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (tuple, dict)) or value == "":
+        return "–" if not value else ", ".join(value)
+    return str(value)

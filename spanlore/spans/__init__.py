@@ -1,0 +1,1 @@
+"""Spans as spanlore passes them around: free of any framework."""

@@ -1,0 +1,59 @@
+"""What an inference cost, by genai-prices' bundled data. An unknown model has no price, never a price of zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import genai_prices
+from genai_prices import Usage as PricedUsage
+
+from spanlore.genai.inference import Inference
+
+PRICE_VERSION = f"genai-prices {genai_prices.__version__}"
+
+_PROVIDERS = {
+    "gcp.gemini": "google",
+    "gcp.vertex_ai": "google",
+    "aws.bedrock": "aws",
+    "azure.ai.openai": "azure",
+}
+"""gen_ai.provider.name → genai-prices' provider id, where the two differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for one inference, and the data it was computed with."""
+
+    total_usd: Decimal
+    input_usd: Decimal
+    output_usd: Decimal
+    version: str = PRICE_VERSION
+
+
+def price_of(inference: Inference) -> Price | None:
+    """The price at the newest bundled rates, or None when the model, its provider or the usage is not known.
+
+    Input counts include cache tokens, in genai-prices as here. The one-hour share of cache writes costs twice the base
+    price and is passed on; billing it as five-minute writes would understate Claude Code's by more than a third.
+    """
+    usage = inference.usage
+    model = inference.response_model or inference.request_model
+    if model is None or usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    counts: dict[str, int] = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    if usage.cache_read_tokens:
+        counts["cache_read_tokens"] = usage.cache_read_tokens
+    if usage.cache_write_tokens:
+        counts["cache_write_tokens"] = usage.cache_write_tokens
+    if usage.cache_write_1h_tokens:
+        counts["cache_write_1h_tokens"] = usage.cache_write_1h_tokens
+    try:
+        found = genai_prices.calc_price(
+            PricedUsage(**counts),
+            model_ref=model,
+            provider_id=_PROVIDERS.get(inference.provider, inference.provider),
+        )
+    except (LookupError, ValueError):
+        return None
+    return Price(found.total_price, found.input_price, found.output_price)
