@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from spanlore.semconv.gen_ai import SCHEMA_URL
+
 type AttributeValue = str | bool | int | float | tuple[str, ...]
 
 
@@ -48,6 +50,7 @@ class SpanLink:
     trace_id: bytes
     span_id: bytes
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+    trace_state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +77,5 @@ class SpanRecord:
     events: tuple[SpanEvent, ...] = ()
     links: tuple[SpanLink, ...] = ()
     trace_state: str = ""
+    schema_url: str = SCHEMA_URL
+    """Of the conventions its attributes follow; '' when a foreign sender says nothing."""

@@ -1,0 +1,52 @@
+# Two commands are all it takes on a machine with git and any Python 3:
+#   make demo    spanlore end to end, no key and no network beyond loopback
+#   make test    everything that is checked
+
+AGENT ?= scripted
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: help demo test lint format lock settings agents install clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+	@echo 'make lint    ruff, mypy and the import contracts'
+	@echo 'make format  lays out the code and sorts imports'
+	@echo 'make lock    renews the pinned requirements'
+	@echo 'make settings  renews README'"'"'s table of settings'
+	@echo 'make clean   removes what these commands made'
+
+demo: $(INSTALLED)
+	$(BIN)/spanlore demo --agent $(AGENT)
+
+test: lint agents
+	$(BIN)/pytest $(PYTEST)
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+agents:
+	@sh tools/agents.sh
+
+install: $(INSTALLED)
+
+$(INSTALLED): tools/bootstrap.sh requirements-dev.txt pyproject.toml .python-version
+	@sh tools/bootstrap.sh
+	@touch $@
+
+lock: $(INSTALLED)
+	@sh tools/lock.sh
+
+settings: $(INSTALLED)
+	$(BIN)/python -m spanlore.settings README.md
+
+clean:
+	rm -rf .venv .bootstrap .cache dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,87 @@
+"""What the views ask the store: whole rows as dictionaries, times as integer nanoseconds since the epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+type Row = dict[str, Any]
+
+_TIMES = "toUnixTimestamp64Nano(start_time) AS start_time_ns, toUnixTimestamp64Nano(end_time) AS end_time_ns"
+_SESSION = f"* EXCEPT (start_time, end_time, cost_usd), {_TIMES}, toFloat64(cost_usd) AS cost_usd"
+MAX_SPANS = 20_000
+"""Of one kind in one session; a tree larger than that is cut, and says so."""
+
+
+class RowSource(Protocol):
+    """The reading side of the store."""
+
+    def rows(self, sql: str, parameters: dict[str, Any] | None = None) -> list[Row]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpans:
+    """The typed rows of one session, each in order of time."""
+
+    turns: list[Row]
+    inferences: list[Row]
+    tool_calls: list[Row]
+
+
+def list_sessions(source: RowSource, *, limit: int, repository: str = "", only_failed: bool = False) -> list[Row]:
+    """Newest sessions first; `repository` is any part of the scope key."""
+    return source.rows(
+        f"SELECT {_SESSION} FROM sessions "
+        "WHERE ({repository:String} = '' OR position(repository, {repository:String}) > 0) "
+        "AND (NOT {failed:Bool} OR failures > 0) "
+        "ORDER BY start_time_ns DESC LIMIT {limit:UInt32}",
+        {"repository": repository, "failed": only_failed, "limit": limit},
+    )
+
+
+def sessions_named(source: RowSource, prefix: str) -> list[Row]:
+    """The sessions whose id begins so; at most 6, since more than one is an error anyway."""
+    return source.rows(
+        f"SELECT {_SESSION} FROM sessions "
+        "WHERE startsWith(session_id, {prefix:String}) ORDER BY start_time_ns DESC LIMIT 6",
+        {"prefix": prefix},
+    )
+
+
+def session_spans(source: RowSource, session_id: str) -> SessionSpans:
+    """All typed rows of a session."""
+    return SessionSpans(
+        turns=_spans(
+            source,
+            session_id,
+            "turns",
+            "span_id, parent_span_id, trace_id, conversation, parent_conversation, turn_index, prompt, inferences, "
+            "tool_calls, failures, end, call_class, duration_ns",
+        ),
+        inferences=_spans(
+            source,
+            session_id,
+            "inferences",
+            "span_id, parent_span_id, trace_id, conversation, parent_conversation, turn_index, step_index, attempt, "
+            "call_class, request_model, response_model, duration_ns, ttft_ns, status_code, error_type, is_complete, "
+            "finish_reason, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, "
+            "toFloat64(cost_usd) AS cost_usd, injected_memory_ids, injected_bytes, injected_placements, "
+            "injection_skipped, compacted, overhead_ns",
+        ),
+        tool_calls=_spans(
+            source,
+            session_id,
+            "tool_calls",
+            "span_id, parent_span_id, trace_id, conversation, tool_call_id, tool_name, turn_index, step_index, "
+            "duration_ns, outcome, outcome_reason, exit_code, program, command, signature, error_class, error_line",
+        ),
+    )
+
+
+def _spans(source: RowSource, session_id: str, table: str, columns: str) -> list[Row]:
+    # Typed tables may hold a span twice until ClickHouse merges them; one row a span is enough to look at.
+    return source.rows(
+        f"SELECT {_TIMES}, {columns} FROM {table} WHERE session_id = {{session:String}} "
+        f"ORDER BY start_time, ingested_at LIMIT 1 BY span_id LIMIT {MAX_SPANS}",
+        {"session": session_id},
+    )

@@ -1,0 +1,97 @@
+"""Opens the store: embedded chDB, or a ClickHouse server, both through clickhouse-connect.
+
+Facts about chDB that shape everything here (chDB 4.4, engine 26.9; measured, see also clickhouse-connect's
+`chdb_backend.py`):
+
+- One path a process: opening a second one fails with code 36. One process a path: a second process fails with code 76,
+  "Cannot lock file …/status". So the collector owns the store, and everybody else goes through its HTTP interfaces.
+- One connection runs one query at a time: `SELECT 1` waits behind a slow query of the same connection, and not behind
+  one of another connection. So the writer and each reader session have a connection of their own.
+- A query releases the GIL; connections may be used from any thread, one at a time.
+- `connection.query("a; b")` runs both statements.
+- There are no users and no grants; `SET readonly = 1` on a connection can't be taken back (see `sessions`).
+- An insert costs 4-12 ms whatever it holds, so rows are inserted by the thousand.
+- Committed rows survive kill -9 of the process. A power loss is survived because tables fsync what is inserted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import clickhouse_connect
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import Error
+
+DATABASE = "spanlore"
+
+
+class StoreLockedError(RuntimeError):
+    """Another process has the embedded store open."""
+
+
+class StoreUnavailableError(RuntimeError):
+    """The store, or the daemon that owns it, can't be reached. The message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where the rows are. Hands out connections; each belongs to one thread at a time and is closed by who asked."""
+
+    url: str
+    """`chdb:///path` or `http(s)://user:password@host:port/database`."""
+
+    @property
+    def path(self) -> Path | None:
+        """Directory of the embedded store; None for a server."""
+        return Path(self.url.removeprefix("chdb://")) if self.url.startswith("chdb://") else None
+
+    @property
+    def database(self) -> str:
+        """The database all tables are in."""
+        return DATABASE if self.path else urlsplit(self.url).path.strip("/") or DATABASE
+
+    @property
+    def label(self) -> str:
+        """The url without credentials, for people."""
+        if self.path:
+            return self.url
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.hostname}:{parts.port or 8123}/{self.database}"
+
+    def connect(self, *, database: str | None = None) -> Client:
+        """A connection, in `database` (None: the store's own).
+
+        Raises:
+            StoreLockedError: another process holds the embedded store.
+            StoreUnavailableError: it can't be opened or reached.
+        """
+        try:
+            return self._connect(database or self.database)
+        except (Error, OSError) as error:
+            message = str(error)
+            if "Cannot lock file" in message or ("(CANNOT_OPEN_FILE)" in message and "status" in message):
+                raise StoreLockedError(
+                    f"the store in {self.path} is open in another process. Stop that one (`spanlore down`), or give "
+                    "this one another SPANLORE_STATE_DIR."
+                ) from error
+            raise StoreUnavailableError(f"can't open the store {self.label}: {message[:500]}") from error
+
+    def _connect(self, database: str) -> Client:
+        if self.path is None:
+            parts = urlsplit(self.url)
+            return clickhouse_connect.get_client(
+                dsn=parts._replace(path=f"/{database}").geturl(),
+                autogenerate_session_id=False,
+                settings={"insert_deduplicate": 1, "async_insert": 0, "insert_quorum": 0},
+            )
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        client = clickhouse_connect.get_client(interface="chdb", path=str(self.path))
+        client.database = database
+        return client
+
+
+def store_of(clickhouse_url: str, store_dir: Path) -> Store:
+    """The store the settings name: `clickhouse_url`, or the embedded one in `store_dir` when it is empty."""
+    return Store(clickhouse_url or f"chdb://{store_dir.absolute()}")

@@ -1,0 +1,214 @@
+"""Puts the rows of a group of spans into the tables, each exactly once. Runs on the writer's thread only.
+
+The order is content, parts, typed rows, and `otel_traces` last, so a span that is in `otel_traces` is everywhere. What
+is already there is left out before inserting:
+
+- a span in `otel_traces`: the sender repeats itself, in the same batch or in another that overlaps;
+- for suspects (see `known`), the rows of each single table;
+- content whose hash is known.
+
+Each insert carries a deduplication token made from the ids in it, so that an insert of which the server's answer was
+lost, and that is repeated, is dropped by the server. Traces of the newest inserts get their entry in
+`otel_traces_trace_id_ts` again when a process starts, since a view's table is committed apart from its source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clickhouse_connect.datatypes.base import ClickHouseType
+from clickhouse_connect.datatypes.registry import get_from_name
+from clickhouse_connect.driver.client import Client
+
+from spanlore_collector.store.known import KnownHashes, KnownSpans, SpanKey
+from spanlore_collector.store.rows import SpanRows
+from spanlore_collector.store.tables import (
+    TRACE_COLUMNS,
+    ContentRow,
+    HumanMessageRow,
+    InferenceRow,
+    PartRow,
+    ToolCallRow,
+    TurnRow,
+)
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "content": ContentRow._fields,
+    "message_parts": PartRow._fields,
+    "human_messages": HumanMessageRow._fields,
+    "tool_calls": ToolCallRow._fields,
+    "turns": TurnRow._fields,
+    "inferences": InferenceRow._fields,
+    "otel_traces": TRACE_COLUMNS,
+}
+"""Tables in the order of insertion."""
+_TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "inferences")
+_IDS_PER_QUERY = 2_000
+"""An id is 35 bytes in a query, and the engine reads at most 256 KiB of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a batch."""
+
+    spans: int
+    """Spans that are new in the store."""
+    duplicates: int
+    """Spans that were there already."""
+
+
+class Inserter:
+    """The tables, and what is known of them. Its queries and inserts raise clickhouse-connect's errors."""
+
+    def __init__(self, client: Client, spans: KnownSpans | None = None, hashes: KnownHashes | None = None) -> None:
+        self._client = client
+        self._types = _column_types(client)
+        self.spans = spans or KnownSpans()
+        self.hashes = hashes or KnownHashes()
+        self._warm()
+
+    def insert(self, batches: Sequence[Sequence[SpanRows]]) -> list[Receipt]:
+        """Inserts several batches as one group; what is returned for each is committed.
+
+        An error leaves the group's spans suspect: repeat the batches.
+        """
+        self._ask_store(rows.key for batch in batches for rows in batch)
+        taken: dict[SpanKey, SpanRows] = {}
+        receipts = []
+        for batch in batches:
+            before = len(taken)
+            for rows in batch:
+                if rows.key not in self.spans:
+                    taken.setdefault(rows.key, rows)
+            receipts.append(Receipt(len(taken) - before, len(batch) - (len(taken) - before)))
+        if taken:
+            self._insert_spans(list(taken.values()))
+        return receipts
+
+    def _insert_spans(self, group: list[SpanRows]) -> None:
+        suspects = [rows for rows in group if rows.key in self.spans.suspects]
+        present = self._present(suspects) if suspects else {}
+        tables: dict[str, list[Any]] = {
+            "content": self._new_content(group, suspects),
+            "message_parts": [row for rows in group for row in rows.parts],
+            "human_messages": [row for rows in group for row in rows.human],
+            "tool_calls": [rows.tool_call for rows in group if rows.tool_call],
+            "turns": [rows.turn for rows in group if rows.turn],
+            "inferences": [rows.inference for rows in group if rows.inference],
+            "otel_traces": [rows.trace for rows in group],
+        }
+        self.spans.suspects.update(rows.key for rows in group)
+        for table, rows in tables.items():
+            if table in present:
+                rows = [row for row in rows if (row.trace_id, row.span_id) not in present[table]]
+            self._insert_table(table, rows)
+            if table == "content":
+                self.hashes.stored(row.hash for row in rows)
+        self.spans.stored(rows.key for rows in group)
+
+    def _insert_table(self, table: str, rows: list[Any]) -> None:
+        if not rows:
+            return
+        columns = COLUMNS[table]
+        self._client.insert(
+            table,
+            list(zip(*rows, strict=True)),
+            column_names=columns,
+            column_types=self._types[table],
+            column_oriented=True,
+            settings={"insert_deduplication_token": _token(table, rows)},
+        )
+
+    def _new_content(self, group: Iterable[SpanRows], suspects: Iterable[SpanRows]) -> list[ContentRow]:
+        fresh = {row.hash: row for rows in group for row in rows.contents if row.hash not in self.hashes}
+        doubtful = [row.hash for rows in suspects for row in rows.contents if row.hash in fresh]
+        for some in _slices(doubtful):
+            there = self._client.query(f"SELECT DISTINCT hash FROM content WHERE hash IN ({_quoted(some)})").result_rows
+            for (address,) in there:
+                fresh.pop(address, None)
+        return list(fresh.values())
+
+    def _ask_store(self, keys: Iterable[SpanKey]) -> None:
+        """Learns the spans of every trace that is not known yet."""
+        for some in _slices(self.spans.unknown_traces(keys)):
+            found: dict[str, set[str]] = {trace_id: set() for trace_id in some}
+            sql = f"SELECT TraceId, SpanId FROM otel_traces WHERE TraceId IN ({_quoted(some)})"
+            for trace_id, span_id in self._client.query(sql).result_rows:
+                found[trace_id].add(span_id)
+            for trace_id, span_ids in found.items():
+                self.spans.learn(trace_id, span_ids)
+
+    def _present(self, suspects: Iterable[SpanRows]) -> dict[str, set[SpanKey]]:
+        """By typed table, which of the suspects' traces' spans it holds."""
+        traces = sorted({rows.trace_id for rows in suspects})
+        out: dict[str, set[SpanKey]] = {}
+        for table in _TYPED:
+            out[table] = set()
+            for some in _slices(traces):
+                sql = f"SELECT DISTINCT trace_id, span_id FROM {table} WHERE trace_id IN ({_quoted(some)})"
+                out[table].update((row[0], row[1]) for row in self._client.query(sql).result_rows)
+        return out
+
+    def _warm(self) -> None:
+        """Reads what the last process left: suspects, the newest content hashes, missing trace times."""
+        newest = self._client.query(
+            f"SELECT hash FROM content ORDER BY first_seen DESC LIMIT {self.hashes.max_hashes}"
+        ).result_rows
+        self.hashes.stored(address for (address,) in reversed(newest))
+        self.spans.suspects.update((row[0], row[1]) for row in self._client.query(_ORPHANS).result_rows)
+        self._client.command(_TRACE_TIMES)
+
+
+_RECENT = " UNION ALL ".join(
+    f"SELECT trace_id, span_id, ingested_at FROM {table} "
+    f"WHERE ingested_at >= (SELECT max(ingested_at) - toIntervalDay(1) FROM {table})"
+    for table in _TYPED
+)
+_ORPHANS = f"""
+WITH recent AS (SELECT DISTINCT trace_id, span_id FROM ({_RECENT}))
+SELECT trace_id, span_id FROM recent
+WHERE (trace_id, span_id) NOT IN
+    (SELECT TraceId, SpanId FROM otel_traces WHERE TraceId IN (SELECT trace_id FROM recent))
+"""
+_TRACE_TIMES = f"""
+INSERT INTO otel_traces_trace_id_ts
+SELECT TraceId, min(toDateTime(Timestamp)) AS Start, max(toDateTime(Timestamp)) AS End
+FROM otel_traces
+WHERE TraceId IN
+(
+    WITH recent AS ({_RECENT})
+    SELECT DISTINCT trace_id FROM recent WHERE ingested_at >= (SELECT max(ingested_at) FROM recent) - toIntervalSecond(10)
+) AND TraceId NOT IN (SELECT TraceId FROM otel_traces_trace_id_ts)
+GROUP BY TraceId
+"""
+
+
+def _column_types(client: Client) -> dict[str, list[ClickHouseType]]:
+    sql = "SELECT table, name, type FROM system.columns WHERE database = currentDatabase()"
+    types = {(row[0], row[1]): row[2] for row in client.query(sql).result_rows}
+    return {table: [get_from_name(types[table, column]) for column in columns] for table, columns in COLUMNS.items()}
+
+
+def _token(table: str, rows: Sequence[Any]) -> str:
+    """Names an insert by what is in it."""
+    first, last = (1, 3) if table == "otel_traces" else (0, 1)
+    if table not in ("otel_traces", "content"):
+        first = rows[0]._fields.index("trace_id")
+        last = first + 2
+    state = hashlib.blake2b(table.encode(), digest_size=16)
+    for words in sorted(row[first:last] for row in rows):
+        state.update("".join(words).encode())
+    return state.hexdigest()
+
+
+def _slices(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(ids), _IDS_PER_QUERY):
+        yield ids[start : start + _IDS_PER_QUERY]
+
+
+def _quoted(ids: Iterable[str]) -> str:
+    """Ids are hex digits that we made from bytes: nothing to escape."""
+    return ",".join(f"'{word}'" for word in ids)

@@ -1,0 +1,342 @@
+"""SpanRecord → rows: the exporter's row, the typed rows and where the content goes. Pure.
+
+A span gives one row of `otel_traces`, and when it is GenAI one of `inferences`, `tool_calls` or `turns` too, whoever
+sent it: spanlore's own attributes are used where they stand, the conventions' where they don't, older names included
+(`gen_ai.OLD_NAMES`). Values that a column can't hold are brought to its bounds; a span is never refused for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from spanlore.semconv import gen_ai, lore
+from spanlore.spans.record import SpanRecord, StatusCode
+from spanlore_collector.store.attributes import (
+    MAX_INT64,
+    Attributes,
+    count,
+    finish_reason,
+    maybe,
+    signed,
+    strings,
+    text,
+    tokens,
+    usd,
+    words,
+)
+from spanlore_collector.store.parts import Contents, content_of, first_text
+from spanlore_collector.store.tables import ContentRow, HumanMessageRow, InferenceRow, PartRow, ToolCallRow, TurnRow
+
+_INFERENCE_OPERATIONS = frozenset({gen_ai.OP_CHAT, gen_ai.OP_GENERATE_CONTENT, "text_completion"})
+_STATUS = {StatusCode.UNSET: "Unset", StatusCode.OK: "Ok", StatusCode.ERROR: "Error"}
+_MAX_PROMPT_CHARACTERS = 2000
+
+
+@dataclass(slots=True)
+class SpanRows:
+    """All rows of one span."""
+
+    trace_id: str
+    span_id: str
+    trace: tuple[Any, ...]
+    """In the order of `TRACE_COLUMNS`."""
+    inference: InferenceRow | None = None
+    tool_call: ToolCallRow | None = None
+    turn: TurnRow | None = None
+    human: tuple[HumanMessageRow, ...] = ()
+    parts: tuple[PartRow, ...] = ()
+    contents: tuple[ContentRow, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """(trace id, span id): what makes two deliveries of a span one."""
+        return self.trace_id, self.span_id
+
+
+class _Seat(NamedTuple):
+    """Where a span stands, by our own attributes or by the conventions'."""
+
+    trace_id: str
+    span_id: str
+    parent_span_id: str
+    start: int
+    end: int
+    session_id: str
+    session_inferred: bool
+    conversation: str
+    harness: str
+    source: str
+    call_class: str
+    turn_index: int
+    step_index: int
+    ingested_at: int
+
+
+def rows_of(record: SpanRecord, ingested_at_ms: int) -> SpanRows:
+    """The rows of a span; `ingested_at_ms` is milliseconds since the epoch, the same for all of one batch."""
+    attributes = record.attributes
+    rows = SpanRows(record.trace_id.hex(), record.span_id.hex(), ())
+    operation = _operation(attributes)
+    if operation:
+        seat = _seat(record, rows, ingested_at_ms)
+        contents = content_of(attributes, seat)
+        rows.parts, rows.contents = tuple(contents.parts), tuple(contents.rows)
+        if operation in _INFERENCE_OPERATIONS:
+            rows.inference = _inference(record, seat, operation)
+            rows.human = _human(attributes, seat)
+        elif operation == gen_ai.OP_EXECUTE_TOOL:
+            rows.tool_call = _tool_call(record, seat, contents)
+        elif operation == gen_ai.OP_INVOKE_AGENT:
+            rows.turn = _turn(record, seat)
+    rows.trace = _trace(record, rows)
+    return rows
+
+
+def _operation(attributes: Attributes) -> str:
+    """gen_ai.operation.name; for senders from before it existed, `chat` where a model was asked; '' when not GenAI."""
+    operation = attributes.get(gen_ai.OPERATION_NAME)
+    if isinstance(operation, str) and operation:
+        return operation
+    if gen_ai.REQUEST_MODEL in attributes and ("gen_ai.system" in attributes or gen_ai.PROVIDER_NAME in attributes):
+        return gen_ai.OP_CHAT
+    return ""
+
+
+def _seat(record: SpanRecord, rows: SpanRows, ingested_at_ms: int) -> _Seat:
+    attributes = record.attributes
+    own = attributes.get(lore.SESSION_ID)
+    session = own or attributes.get(gen_ai.CONVERSATION_ID) or attributes.get("session.id")
+    session_id = str(session) if session else f"trace-{rows.trace_id}"
+    harness = (
+        attributes.get(lore.HARNESS) or attributes.get(gen_ai.AGENT_NAME) or record.resource.get("service.name") or ""
+    )
+    return _Seat(
+        trace_id=rows.trace_id,
+        span_id=rows.span_id,
+        parent_span_id=record.parent_span_id.hex() if record.parent_span_id else "",
+        start=min(record.start_time_ns, MAX_INT64),
+        end=min(record.end_time_ns, MAX_INT64),
+        session_id=session_id,
+        session_inferred=not session or bool(attributes.get(lore.SESSION_INFERRED)),
+        conversation=text(attributes, lore.CONVERSATION) or session_id,
+        harness=str(harness),
+        source=text(attributes, lore.SOURCE) or "otlp",
+        call_class=text(attributes, lore.CALL_CLASS) or "unknown",
+        turn_index=count(attributes, lore.TURN),
+        step_index=count(attributes, lore.STEP),
+        ingested_at=ingested_at_ms,
+    )
+
+
+def _trace(record: SpanRecord, rows: SpanRows) -> tuple[Any, ...]:
+    start = min(record.start_time_ns, MAX_INT64)
+    events, links = record.events, record.links
+    return (
+        start,
+        rows.trace_id,
+        rows.span_id,
+        record.parent_span_id.hex() if record.parent_span_id else "",
+        record.trace_state,
+        record.name,
+        record.kind.value,
+        str(record.resource.get("service.name", "")),
+        strings(record.resource),
+        record.scope_name,
+        record.scope_version,
+        strings(record.attributes),
+        max(record.end_time_ns - record.start_time_ns, 0),
+        _STATUS[record.status_code],
+        record.status_message,
+        [min(event.time_ns, MAX_INT64) for event in events],
+        [event.name for event in events],
+        [strings(event.attributes) for event in events],
+        [link.trace_id.hex() for link in links],
+        [link.span_id.hex() for link in links],
+        [link.trace_state for link in links],
+        [strings(link.attributes) for link in links],
+    )
+
+
+def _inference(record: SpanRecord, seat: _Seat, operation: str) -> InferenceRow:
+    a = record.attributes
+    return InferenceRow(
+        session_id=seat.session_id,
+        session_inferred=seat.session_inferred,
+        conversation=seat.conversation,
+        parent_conversation=text(a, lore.CONVERSATION_PARENT),
+        trace_id=seat.trace_id,
+        span_id=seat.span_id,
+        parent_span_id=seat.parent_span_id,
+        start_time=seat.start,
+        end_time=seat.end,
+        duration_ns=max(seat.end - seat.start, 0),
+        harness=seat.harness,
+        harness_version=str(record.resource.get("service.version", "")),
+        run_id=text(a, lore.RUN_ID),
+        repository=text(a, lore.REPOSITORY),
+        sub_path=text(a, lore.SUB_PATH),
+        branch=text(a, lore.BRANCH),
+        cwd=text(a, lore.CWD),
+        source=seat.source,
+        dialect=text(a, lore.DIALECT),
+        provider=text(a, gen_ai.PROVIDER_NAME) or text(a, "gen_ai.system"),
+        operation=operation,
+        request_model=text(a, gen_ai.REQUEST_MODEL),
+        call_class=seat.call_class,
+        turn_index=seat.turn_index,
+        step_index=seat.step_index,
+        attempt=count(a, lore.ATTEMPT, 255) or 1,
+        message_count=count(a, lore.INPUT_MESSAGE_COUNT),
+        new_from=count(a, lore.INPUT_NEW_FROM),
+        request_bytes=count(a, lore.REQUEST_BYTES, MAX_INT64),
+        redactions=count(a, lore.REDACTIONS),
+        compacted=bool(a.get(gen_ai.CONVERSATION_COMPACTED, False)),
+        ingested_at=seat.ingested_at,
+        **_answer(a),
+        **_usage(a),
+        **_injection(a),
+    )
+
+
+def _answer(a: Attributes) -> dict[str, Any]:
+    waited_s = a.get(gen_ai.RESPONSE_TIME_TO_FIRST_CHUNK)
+    return {
+        "ttft_ns": int(waited_s * 1e9) if isinstance(waited_s, float) and 0 <= waited_s < 1e9 else None,
+        "response_model": text(a, gen_ai.RESPONSE_MODEL),
+        "response_id": text(a, gen_ai.RESPONSE_ID),
+        "provider_request_id": text(a, lore.PROVIDER_REQUEST_ID),
+        "client_request_id": text(a, lore.CLIENT_REQUEST_ID),
+        "status_code": maybe(a, lore.HTTP_STATUS, 65_535),
+        "error_type": text(a, gen_ai.ERROR_TYPE),
+        "is_complete": bool(a.get(lore.COMPLETE, True)),
+        "finish_reason": finish_reason(a.get(gen_ai.RESPONSE_FINISH_REASONS)),
+        "response_bytes": count(a, lore.RESPONSE_BYTES, MAX_INT64),
+    }
+
+
+def _usage(a: Attributes) -> dict[str, Any]:
+    return {
+        "input_tokens": tokens(a, gen_ai.USAGE_INPUT_TOKENS),
+        "output_tokens": tokens(a, gen_ai.USAGE_OUTPUT_TOKENS),
+        "cache_read_tokens": tokens(a, gen_ai.USAGE_CACHE_READ_INPUT_TOKENS),
+        "cache_write_tokens": tokens(a, gen_ai.USAGE_CACHE_WRITE_INPUT_TOKENS),
+        "cache_write_1h_tokens": maybe(a, lore.CACHE_WRITE_1H),
+        "reasoning_tokens": maybe(a, gen_ai.USAGE_REASONING_OUTPUT_TOKENS),
+        "cost_usd": usd(a, lore.COST_USD),
+        "cost_input_usd": usd(a, lore.COST_INPUT_USD),
+        "cost_output_usd": usd(a, lore.COST_OUTPUT_USD),
+        "price_version": text(a, lore.PRICE_VERSION),
+    }
+
+
+def _injection(a: Attributes) -> dict[str, Any]:
+    return {
+        "overhead_ns": count(a, lore.OVERHEAD_NS, MAX_INT64),
+        "injected_memory_ids": words(a.get(lore.INJECTED_MEMORY_IDS)),
+        "injected_bytes": count(a, lore.INJECTED_BYTES),
+        "injected_placements": text(a, lore.INJECTED_PLACEMENTS),
+        "injection_skipped": text(a, lore.INJECTION_SKIPPED),
+    }
+
+
+def _tool_call(record: SpanRecord, seat: _Seat, contents: Contents) -> ToolCallRow:
+    a = record.attributes
+    failed = record.status_code is StatusCode.ERROR
+    return ToolCallRow(
+        session_id=seat.session_id,
+        conversation=seat.conversation,
+        trace_id=seat.trace_id,
+        span_id=seat.span_id,
+        parent_span_id=seat.parent_span_id,
+        tool_call_id=text(a, gen_ai.TOOL_CALL_ID),
+        tool_name=text(a, gen_ai.TOOL_NAME),
+        start_time=seat.start,
+        end_time=seat.end,
+        duration_ns=max(seat.end - seat.start, 0),
+        outcome=text(a, lore.OUTCOME) or ("failure" if failed else "unknown"),
+        outcome_reason=text(a, lore.OUTCOME_REASON),
+        exit_code=signed(a, lore.EXIT_CODE),
+        program=text(a, lore.PROGRAM),
+        command=text(a, lore.COMMAND),
+        signature=text(a, lore.SIGNATURE),
+        error_class=text(a, lore.ERROR_CLASS) or (text(a, gen_ai.ERROR_TYPE) if failed else ""),
+        error_line=text(a, lore.ERROR_LINE),
+        arguments_hash=contents.hash_of("arguments"),
+        result_hash=contents.hash_of("result"),
+        result_bytes=contents.bytes_of("result"),
+        harness=seat.harness,
+        repository=text(a, lore.REPOSITORY),
+        sub_path=text(a, lore.SUB_PATH),
+        branch=text(a, lore.BRANCH),
+        run_id=text(a, lore.RUN_ID),
+        source=seat.source,
+        call_class=seat.call_class,
+        turn_index=seat.turn_index,
+        step_index=seat.step_index,
+        ingested_at=seat.ingested_at,
+    )
+
+
+def _turn(record: SpanRecord, seat: _Seat) -> TurnRow:
+    a = record.attributes
+    return TurnRow(
+        session_id=seat.session_id,
+        conversation=seat.conversation,
+        parent_conversation=text(a, lore.CONVERSATION_PARENT),
+        trace_id=seat.trace_id,
+        span_id=seat.span_id,
+        parent_span_id=seat.parent_span_id,
+        start_time=seat.start,
+        end_time=seat.end,
+        duration_ns=max(seat.end - seat.start, 0),
+        turn_index=seat.turn_index,
+        prompt=first_text(text(a, gen_ai.INPUT_MESSAGES))[:_MAX_PROMPT_CHARACTERS],
+        inferences=count(a, lore.TURN_INFERENCES),
+        tool_calls=count(a, lore.TURN_TOOL_CALLS),
+        failures=count(a, lore.TURN_FAILURES),
+        end=text(a, lore.TURN_END),
+        harness=seat.harness,
+        repository=text(a, lore.REPOSITORY),
+        sub_path=text(a, lore.SUB_PATH),
+        branch=text(a, lore.BRANCH),
+        run_id=text(a, lore.RUN_ID),
+        source=seat.source,
+        call_class=seat.call_class,
+        ingested_at=seat.ingested_at,
+    )
+
+
+def _human(attributes: Attributes, seat: _Seat) -> tuple[HumanMessageRow, ...]:
+    typed = text(attributes, lore.HUMAN_TEXT)
+    if not typed:
+        return ()
+    try:
+        said = orjson.loads(typed)
+    except orjson.JSONDecodeError:
+        said = [{"channel": "unknown", "text": typed}]
+    return tuple(
+        HumanMessageRow(
+            session_id=seat.session_id,
+            conversation=seat.conversation,
+            trace_id=seat.trace_id,
+            span_id=seat.span_id,
+            time=seat.start,
+            channel=str(item.get("channel", "")),
+            text=str(item.get("text", "")),
+            ordinal=min(ordinal, 65_535),
+            turn_index=seat.turn_index,
+            step_index=seat.step_index,
+            harness=seat.harness,
+            repository=text(attributes, lore.REPOSITORY),
+            sub_path=text(attributes, lore.SUB_PATH),
+            branch=text(attributes, lore.BRANCH),
+            source=seat.source,
+            call_class=seat.call_class,
+            ingested_at=seat.ingested_at,
+        )
+        for ordinal, item in enumerate(said if isinstance(said, list) else ())
+        if isinstance(item, dict)
+    )

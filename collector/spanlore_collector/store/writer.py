@@ -1,0 +1,196 @@
+"""The one writer: a thread that owns the writing connection and does everything that changes the store, in order.
+
+Batches that wait while an insert runs are put into the next one together, because an insert costs much the same for
+one row as for hundreds. A batch's future is done when its rows are committed, and not before. When a group fails, its
+batches are tried one by one, so that a bad one harms only its own sender.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import DataError, Error
+
+from spanlore_collector.store.inserting import Inserter, Receipt
+from spanlore_collector.store.rows import SpanRows
+
+log = logging.getLogger(__name__)
+
+MAX_GROUP_SPANS = 8_192
+MAX_GROUP_BYTES = 32 * 1024**2
+MAX_WAITING_BYTES = 192 * 1024**2
+
+
+class StoreFullError(RuntimeError):
+    """It can't be stored now: too much is waiting, or the store refuses. Try again in `retry_after_s`."""
+
+    def __init__(self, message: str, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class BadRowsError(ValueError):
+    """The batch holds something no column can hold; trying again will not help."""
+
+
+@dataclass(slots=True)
+class Counters:
+    """What the writer has done since it started."""
+
+    batches: int = 0
+    spans: int = 0
+    duplicates: int = 0
+    groups: int = 0
+    failures: int = 0
+    last_failure: str = ""
+
+
+@dataclass(slots=True)
+class _Batch:
+    rows: Sequence[SpanRows]
+    size_bytes: int
+    done: Future[Receipt] = field(default_factory=Future)
+
+
+@dataclass(slots=True)
+class _Work:
+    run: Callable[[Client], Any]
+    done: Future[Any] = field(default_factory=Future)
+
+
+class Writer:
+    """Owns `client` from `start` on, and closes it at the end."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._inserter = Inserter(client)
+        self._queue: queue.SimpleQueue[_Batch | _Work | None] = queue.SimpleQueue()
+        self._held: _Batch | _Work | None = None
+        self._waiting_bytes = 0
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self.counters = Counters()
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Finishes what is waiting, then ends; False when it was not done in time."""
+        self._queue.put(None)
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Size of the batches that are not committed yet."""
+        return self._waiting_bytes
+
+    def submit(self, rows: Sequence[SpanRows], size_bytes: int) -> Future[Receipt]:
+        """Takes a batch. Its future ends with a receipt, `StoreFullError` or `BadRowsError`.
+
+        Raises:
+            StoreFullError: too much is waiting already.
+        """
+        with self._lock:
+            if self._waiting_bytes and self._waiting_bytes + size_bytes > MAX_WAITING_BYTES:
+                raise StoreFullError("the collector has too much to write already")
+            self._waiting_bytes += size_bytes
+        batch = _Batch(rows, size_bytes)
+        self._queue.put(batch)
+        return batch.done
+
+    def call[T](self, run: Callable[[Client], T]) -> Future[T]:
+        """Runs `run` with the writing connection, after everything that was submitted before."""
+        work = _Work(run)
+        self._queue.put(work)
+        return work.done
+
+    def _run(self) -> None:
+        try:
+            while (item := self._next()) is not None:
+                if isinstance(item, _Work):
+                    _settle(item.done, lambda item=item: item.run(self._client))  # type: ignore[misc]
+                else:
+                    self._write(self._gather(item))
+        finally:
+            self._client.close()
+
+    def _next(self, *, wait: bool = True) -> _Batch | _Work | None:
+        if self._held is not None:
+            item, self._held = self._held, None
+            return item
+        return self._queue.get(block=wait)
+
+    def _gather(self, first: _Batch) -> list[_Batch]:
+        """The batch and those that wait behind it, up to the limits of a group."""
+        group, spans, size_bytes = [first], len(first.rows), first.size_bytes
+        while spans < MAX_GROUP_SPANS and size_bytes < MAX_GROUP_BYTES:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if not isinstance(item, _Batch):
+                # What follows it must wait for it, and it for this group.
+                if item is None:
+                    self._queue.put(None)
+                else:
+                    self._held = item
+                break
+            group.append(item)
+            spans += len(item.rows)
+            size_bytes += item.size_bytes
+        return group
+
+    def _write(self, group: list[_Batch]) -> None:
+        try:
+            self._insert(group)
+        except (Error, OSError, ValueError, TypeError) as error:
+            self._failed(error)
+            if len(group) > 1:
+                for batch in group:
+                    self._write([batch])
+                return
+            group[0].done.set_exception(_explain(error))
+            self._forget(group)
+
+    def _insert(self, group: list[_Batch]) -> None:
+        receipts = self._inserter.insert([batch.rows for batch in group])
+        counters = self.counters
+        counters.groups += 1
+        for batch, receipt in zip(group, receipts, strict=True):
+            counters.batches += 1
+            counters.spans += receipt.spans
+            counters.duplicates += receipt.duplicates
+            batch.done.set_result(receipt)
+        self._forget(group)
+
+    def _forget(self, group: list[_Batch]) -> None:
+        with self._lock:
+            self._waiting_bytes -= sum(batch.size_bytes for batch in group)
+
+    def _failed(self, error: Exception) -> None:
+        self.counters.failures += 1
+        self.counters.last_failure = str(error)[:500]
+        log.error("can't store: %s", self.counters.last_failure)
+
+
+def _explain(error: Exception) -> Exception:
+    if isinstance(error, (DataError, ValueError, TypeError)) and not isinstance(error, OSError):
+        return BadRowsError(str(error)[:500])
+    return StoreFullError(f"the store refuses: {str(error)[:500]}", retry_after_s=5)
+
+
+def _settle(done: Future[Any], run: Callable[[], Any]) -> None:
+    # The caller waits in another thread: whatever goes wrong is its to know, and must not end this one.
+    try:
+        done.set_result(run())
+    except Exception as error:
+        done.set_exception(error)

@@ -1,0 +1,1 @@
+"""Candidates to memories: the gate, the wording, and the operations; pure."""

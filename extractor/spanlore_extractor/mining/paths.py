@@ -1,0 +1,61 @@
+"""How like two paths are, for telling a misplaced file from another file."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+import re
+from typing import Final
+
+_PATH: Final = re.compile(r"^(?:~|\.{1,2})?/|/|\.[A-Za-z]\w{0,7}$")
+_WORD: Final = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
+
+SAME_FILE: Final = 0.75
+"""Similarity from which two paths mean the same file, misplaced or misspelled."""
+
+
+def looks_like_path(word: str) -> bool:
+    """Whether a word of a command is a path rather than an option or a pattern."""
+    return bool(_PATH.search(word)) and not word.startswith("-") and "://" not in word and " " not in word
+
+
+def similarity(one: str, other: str) -> float:
+    """0 to 1. 0.9 and more: same base name; the stem misspelled counts less, the folder little."""
+    if one == other:
+        return 1.0
+    name, other_name = posixpath.basename(one.rstrip("/")), posixpath.basename(other.rstrip("/"))
+    if not name or not other_name:
+        return 0.0
+    if name == other_name:
+        return 0.9
+    folder = same_folder(one, other)
+    stem, other_stem = _stem(name), _stem(other_name)
+    if stem == other_stem:
+        return 0.85 if folder else 0.6
+    ratio = difflib.SequenceMatcher(None, stem, other_stem, autojunk=False).ratio()
+    shared = len(set(_words(stem)) & set(_words(other_stem)))
+    if folder and (ratio >= 0.8 or shared >= 2):
+        return 0.8
+    return 0.5 * ratio if folder else 0.3 * ratio
+
+
+def same_folder(one: str, other: str) -> bool:
+    """Whether two files lie in one folder, where one path may be relative."""
+    folder, other_folder = posixpath.dirname(one), posixpath.dirname(other)
+    shorter, longer = sorted((folder, other_folder), key=len)
+    return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("./")))
+
+
+def shares_word(one: str, other: str) -> bool:
+    """Whether the base names have a word of four letters or more in common."""
+    names = (_words(_stem(posixpath.basename(path))) for path in (one, other))
+    first, second = ({word for word in words if len(word) >= 4} for words in names)
+    return bool(first & second)
+
+
+def _stem(name: str) -> str:
+    return name.lstrip(".").split(".", 1)[0].lower()
+
+
+def _words(stem: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(stem)]

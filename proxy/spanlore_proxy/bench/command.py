@@ -1,0 +1,154 @@
+"""`spanlore bench proxy`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from spanlore.main import group
+from spanlore_proxy.bench.bodies import conversation
+from spanlore_proxy.bench.percentiles import percentile, ratio
+
+if TYPE_CHECKING:
+    from spanlore_proxy.bench.load import Target
+
+SIZES = {"10 KB": 10_000, "200 KB": 200_000, "1 MB": 1_000_000}
+ADDED_BUDGET_MS = {"10 KB": 0.7, "200 KB": 1.0, "1 MB": 3.0}
+"""DESIGN §11: request p50 added over bare mitmdump, everything on."""
+RATE_BUDGET = 0.7
+DELAY_BUDGET = 1.15
+FLAT_BUDGET = 0.8
+ROUNDS = 3
+OURS, BARE = "spanlore", "bare mitmdump"
+RATE = "requests/s, 20 connections, 200 KB"
+DELAY = "streamed chunk delay, 3 streams, 5 ms apart"
+FLAT = "streamed chunks/s flat out, 10 streams"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `bench proxy`."""
+
+    @group(app, "bench", "Measure speed, as ratios within one run.").command("proxy")
+    def proxy(
+        requests: int = typer.Option(120, min=3, help="Requests of each size and target."),
+        as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
+    ) -> None:
+        """Request latency, request rate and streamed chunks: direct, bare mitmdump and spanlore, interleaved."""
+        with tempfile.TemporaryDirectory(prefix="spanlore-bench-") as folder:
+            result = asyncio.run(measure(Path(folder), requests))
+        typer.echo(table(result))
+        if as_json:
+            typer.echo(json.dumps(result))
+        if not result["within_budget"]:
+            raise typer.Exit(1)
+
+
+async def measure(folder: Path, requests: int) -> dict[str, Any]:
+    """The whole benchmark: rows with milliseconds and ratios, the budgets, and whether they were kept."""
+    from spanlore_proxy.bench.targets import all_targets
+
+    with all_targets(folder) as targets:
+        rows = [await _request_row(targets, size, requests) for size in SIZES]
+        rows.append(await _rate_row(targets))
+        rows += await _stream_rows(targets)
+    return judge(rows)
+
+
+async def _request_row(targets: Sequence[Target], size: str, requests: int) -> dict[str, Any]:
+    from spanlore_proxy.bench.load import latencies_ms
+
+    warm = max(requests // 10, 1)
+    names = [target.name for target in targets]
+    talks = {name: conversation(SIZES[size], requests + warm, 7, f"{name}-{size}") for name in names}
+    found = await latencies_ms(targets, talks, warm)
+    p50 = {name: percentile(found[name], 0.5) for name in names}
+    p99 = {name: percentile(found[name], 0.99) for name in names}
+    return {
+        "what": f"request {size}",
+        **{f"{name} p50_ms": round(p50[name], 2) for name in names},
+        **{f"{name} p99_ms": round(p99[name], 2) for name in names},
+        "added_over_bare_p50_ms": round(p50[OURS] - p50[BARE], 2),
+        "added_over_bare_p99_ms": round(p99[OURS] - p99[BARE], 2),
+        "x_bare_added": ratio(p50[OURS] - p50["direct"], p50[BARE] - p50["direct"]),
+    }
+
+
+async def _rate_row(targets: Sequence[Target]) -> dict[str, Any]:
+    from spanlore_proxy.bench.load import requests_per_s
+
+    rates: dict[str, list[float]] = {target.name: [] for target in targets}
+    for turn in range(ROUNDS):
+        for target in targets:
+            talks = [conversation(200_000, 5, n, f"{target.name}-{turn}-{n}") for n in range(20)]
+            rates[target.name].append(await requests_per_s(target, talks))
+    rate = {name: percentile(values, 0.5) for name, values in rates.items()}
+    return {
+        "what": RATE,
+        **{f"{n} per_s": round(r, 1) for n, r in rate.items()},
+        "x_bare": ratio(rate[OURS], rate[BARE]),
+    }
+
+
+async def _stream_rows(targets: Sequence[Target]) -> list[dict[str, Any]]:
+    from spanlore_proxy.bench.load import chunk_delays_ms, chunks_per_s
+
+    body = conversation(10_000, 1, 3, "chunks").bodies[0]
+    delays: dict[str, list[float]] = {target.name: [] for target in targets}
+    flat: dict[str, list[float]] = {target.name: [] for target in targets}
+    for _ in range(ROUNDS):
+        for target in targets:
+            delays[target.name] += await chunk_delays_ms(target, body, 3, 200, 5)
+            flat[target.name].append(await chunks_per_s(target, body, 10, 2000))
+    p50 = {name: percentile(values, 0.5) for name, values in delays.items()}
+    p99 = {name: percentile(values, 0.99) for name, values in delays.items()}
+    rate = {name: percentile(values, 0.5) for name, values in flat.items()}
+    return [
+        {
+            "what": DELAY,
+            **{f"{name} p50_ms": round(value, 3) for name, value in p50.items()},
+            **{f"{name} p99_ms": round(value, 3) for name, value in p99.items()},
+            "x_bare_p50": ratio(p50[OURS], p50[BARE]),
+        },
+        {"what": FLAT, **{f"{n} per_s": round(r) for n, r in rate.items()}, "x_bare": ratio(rate[OURS], rate[BARE])},
+    ]
+
+
+def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The rows with the budgets of DESIGN §11 and whether every one was kept."""
+    by_what = {row["what"]: row for row in rows}
+    kept = [by_what[f"request {size}"]["added_over_bare_p50_ms"] <= ADDED_BUDGET_MS[size] for size in SIZES]
+    kept.append(by_what[RATE]["x_bare"] >= RATE_BUDGET)
+    kept.append(by_what[DELAY]["x_bare_p50"] <= DELAY_BUDGET)
+    kept.append(by_what[FLAT]["x_bare"] >= FLAT_BUDGET)
+    return {
+        "bench": "proxy",
+        "rows": rows,
+        "budgets": {
+            **{f"request {size} added_over_bare_p50_ms at most": ms for size, ms in ADDED_BUDGET_MS.items()},
+            "requests/s x_bare at least": RATE_BUDGET,
+            "chunk delay x_bare_p50 at most": DELAY_BUDGET,
+            "chunks/s flat out x_bare at least": FLAT_BUDGET,
+        },
+        "within_budget": all(kept),
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """The rows for people."""
+    lines = []
+    for row in result["rows"]:
+        lines.append(row["what"])
+        for key, value in row.items():
+            if key != "what" and not (isinstance(value, float) and math.isnan(value)):
+                lines.append(f"    {key:32} {value:>12}")
+    lines.append("budgets")
+    lines += [f"    {what:60} {limit:>8}" for what, limit in result["budgets"].items()]
+    lines.append("within budget" if result["within_budget"] else "NOT within budget")
+    return "\n".join(lines)

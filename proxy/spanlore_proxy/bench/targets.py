@@ -1,0 +1,175 @@
+"""Starts what is compared: the upstream, bare mitmdump, and spanlore with everything on."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from spanlore.memory.memory import Kind, Memory, Source, Status, memory_id, memory_to_json
+from spanlore.settings import Paths, child_environment
+from spanlore_proxy.bench.certificate import write_certificate
+from spanlore_proxy.bench.load import Target
+
+SCOPE = "bench.example/owner/repository"
+START_TIMEOUT_S = 60.0
+MEMORIES = 200
+
+
+@contextlib.contextmanager
+def all_targets(folder: Path) -> Iterator[list[Target]]:
+    """The three targets, started; everything is stopped and may be deleted afterwards."""
+    cert = folder / "upstream.pem"
+    write_certificate(cert, datetime.datetime.now(datetime.UTC))
+    port = free_port()
+    url = f"https://localhost:{port}/v1/messages?beta=true"
+    with contextlib.ExitStack() as stack:
+        upstream = [sys.executable, "-m", "spanlore_proxy.bench.upstream", "--port", str(port), "--cert", str(cert)]
+        stack.enter_context(_process(upstream, port, folder / "upstream.log"))
+        bare = stack.enter_context(_mitmdump(folder, cert, url))
+        ours = stack.enter_context(_spanlore(folder, cert, url))
+        yield [Target("direct", url, None, str(cert)), bare, ours]
+
+
+def free_port() -> int:
+    """A port nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _mitmdump(folder: Path, cert: Path, url: str) -> Iterator[Target]:
+    port = free_port()
+    command = [
+        str(Path(sys.executable).with_name("mitmdump")), "-q", "--listen-host", "127.0.0.1", "--listen-port", str(port),
+        "--set", f"confdir={folder / 'mitmproxy'}", "--set", f"ssl_verify_upstream_trusted_ca={cert}",
+        "-s", str(Path(__file__).with_name("stream_addon.py")),
+    ]  # fmt: skip
+    with _process(command, port, folder / "mitmdump.log"):
+        ca = folder / "mitmproxy" / "mitmproxy-ca-cert.pem"
+        yield Target("bare mitmdump", url, f"http://127.0.0.1:{port}", str(ca))
+
+
+@contextlib.contextmanager
+def _spanlore(folder: Path, cert: Path, url: str) -> Iterator[Target]:
+    environment = {
+        "SPANLORE_STATE_DIR": str(folder / "state"),
+        "SPANLORE_CONFIG_DIR": str(folder / "config"),
+        "SPANLORE_PROXY_PORT": "0",
+        "SPANLORE_COLLECTOR_PORT": "0",
+        "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": "0",
+        "SPANLORE_PROXY_HOSTS": "localhost",
+        "SPANLORE_PROXY_UPSTREAM_CA": str(cert),
+        "SPANLORE_INJECTION_WITHHOLD_SHARE": "0",
+    }
+    paths = Paths.from_environ(environment)
+    paths.ensure()
+    # The proxy reads its snapshot from disk at start, so every request of the benchmark carries a session block.
+    _give_memories(paths)
+    credentials = _give_run(paths)
+    command = [sys.executable, "-m", "spanlore", "up"]
+    with (folder / "spanlore.log").open("wb") as log:
+        process = subprocess.Popen(command, env=child_environment(environment), stdout=log, stderr=log)
+        try:
+            _wait(paths.daemon_file.exists, process, folder / "spanlore.log")
+            port = json.loads(paths.daemon_file.read_text())["proxy_port"]
+            _post_memories(paths)
+            yield Target("spanlore", url, f"http://{credentials}@127.0.0.1:{port}", str(paths.ca_cert))
+        finally:
+            _stop(process)
+
+
+def _give_run(paths: Paths) -> str:
+    run = {
+        "run_id": "run-be0c4be0c4be",
+        "token": "bench",
+        "created_at_ns": time.time_ns(),
+        "pid": 0,
+        "harness": "claude-code",
+        "harness_version": "",
+        "cwd": "/",
+        "repository": SCOPE,
+        "sub_path": "",
+        "branch": "main",
+    }
+    (paths.runs_dir / f"{run['run_id']}.json").write_text(json.dumps(run))
+    return f"{run['run_id']}:{run['token']}"
+
+
+def _memories() -> list[Memory]:
+    return [
+        Memory(
+            id=memory_id(SCOPE, Kind.USAGE, f"program{n}", "invocation", f"form {n}"),
+            kind=Kind.USAGE,
+            source=Source.FAILURE_DELTA,
+            status=Status.ACTIVE,
+            scope=SCOPE,
+            subject=f"program{n}",
+            slot="invocation",
+            value=f"form {n}",
+            text=f"`program{n}` works here as `make step-{n}`; `program{n} --all` failed with a missing module.",
+            session_count=2,
+            alpha=3,
+            created_at_ns=time.time_ns(),
+            updated_at_ns=time.time_ns(),
+        )
+        for n in range(MEMORIES)
+    ]
+
+
+def _give_memories(paths: Paths) -> None:
+    paths.snapshot_file.write_text(json.dumps({"memories": [memory_to_json(memory) for memory in _memories()]}))
+
+
+def _post_memories(paths: Paths) -> None:
+    port = json.loads(paths.daemon_file.read_text())["collector_port"]
+    operations = [{"verb": "added", "memory": memory_to_json(memory), "actor": "user"} for memory in _memories()]
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/v1/memories/operations",
+        data=json.dumps({"operations": operations}).encode(),
+        headers={"authorization": f"Bearer {paths.token()}", "content-type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        response.read()
+    time.sleep(2.5)  # the proxy's snapshot is at most a second old
+
+
+@contextlib.contextmanager
+def _process(command: list[str], port: int, log_file: Path) -> Iterator[None]:
+    with log_file.open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            _wait(lambda: _listens(port), process, log_file)
+            yield
+        finally:
+            _stop(process)
+
+
+def _wait(ready: Callable[[], bool], process: subprocess.Popen[bytes], log_file: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not ready():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"{process.args!r} did not start: {log_file.read_text()[-2000:]}")
+        time.sleep(0.05)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,314 @@
+"""The mitmproxy hooks: all that happens on the event loop while an agent waits.
+
+Every hook is a border: an exception of ours ends in it, is counted with its reason, and the agent's own bytes go on.
+Nothing here waits for the disk or the network but the look-up of an unknown process, which has a bound.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from mitmproxy import http, tcp
+from mitmproxy.connection import Client
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+from spanlore.settings import Settings
+from spanlore.spans.place import Injected, Workplace
+from spanlore_proxy.capture import counters
+from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Captured, RequestHead, request_exchange
+from spanlore_proxy.capture.connections import keep_alive, lift_connection_limit
+from spanlore_proxy.capture.counters import Counters, Samples
+from spanlore_proxy.capture.interception import END
+from spanlore_proxy.capture.live import LiveExchange
+from spanlore_proxy.capture.runs import parse_proxy_authorization
+from spanlore_proxy.capture.upstreams import Upstream, redirect
+from spanlore_proxy.capture.workplaces import Workplaces
+from spanlore_proxy.conversation.agent import Identity, identify
+from spanlore_proxy.injection.facts import BYPASS_HEADER
+from spanlore_proxy.injection.injector import Prepared
+from spanlore_proxy.wire.codecs import CODECS
+from spanlore_proxy.wire.content import decode, encode
+from spanlore_proxy.wire.dialect import Endpoint, Kind, recognise
+from spanlore_proxy.wire.exchange import End
+from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+
+LIVE: Final = "spanlore.live"
+"""Key in a flow's metadata: its LiveExchange."""
+OURS: Final = frozenset({b"proxy-authorization", BYPASS_HEADER.encode()})
+"""Request headers addressed to this proxy; they are not forwarded."""
+MAX_LOGGED_FAULTS: Final = 100
+"""Tracebacks in the log; later faults are only counted."""
+
+_log = logging.getLogger(__name__)
+
+
+class Preparer(Protocol):
+    """What the addon needs of `injection.injector.Injector`."""
+
+    def prepare(
+        self,
+        body: bytes,
+        endpoint: Endpoint,
+        request: WireRequest | None,
+        identity: Identity,
+        workplace: Workplace,
+        headers: tuple[tuple[str, str], ...],
+    ) -> Prepared: ...
+
+
+class CaptureAddon:
+    """One for the proxy's life; its methods are mitmproxy's hooks."""
+
+    def __init__(
+        self,
+        *,
+        is_opened: Callable[[str], bool],
+        upstreams: Mapping[str, Upstream],
+        workplaces: Workplaces,
+        injector: Preparer,
+        submit: Callable[[Captured], None],
+        is_off: Callable[[Workplace], bool],
+        settings: Settings,
+        counts: Counters,
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """`is_opened(host)`: LLM API or not. `submit` takes what is over, and must not wait. `is_off(workplace)`:
+        nothing is recorded of it."""
+        self._is_opened = is_opened
+        self._upstreams = upstreams
+        self._workplaces = workplaces
+        self._injector = injector
+        self._submit = submit
+        self._is_off = is_off
+        self._records = settings.capture.mode != "off"
+        self._is_passive = not self._records and not settings.injection.enabled
+        self._counts = counts
+        self._clock_ns = clock_ns
+        self._live: dict[str, set[LiveExchange]] = defaultdict(set)
+        self._logged_faults = 0
+        self.own_addresses: frozenset[tuple[str, int]] = frozenset()
+        """Where this proxy listens: no request may be sent there."""
+        self.overheads = Samples()
+        """Nanoseconds between a request's arrival and its departure, spent by us."""
+
+    @property
+    def running(self) -> int:
+        """Exchanges that are not over."""
+        return sum(len(exchanges) for exchanges in self._live.values())
+
+    # --- connections -------------------------------------------------------------------------------------------------
+
+    def client_connected(self, client: Client) -> None:
+        self._guarded("connect", lambda: lift_connection_limit(client.id))
+
+    def http_connect(self, flow: http.HTTPFlow) -> None:
+        self._guarded("connect", lambda: self._introduce(flow))
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        address = data.server.address
+        if address is None:
+            return
+        if (address[0], address[1]) in self.own_addresses:
+            data.server.error = "the request leads back to this proxy; give it to the proxy with its real host"
+        upstream = self._upstreams.get(address[0].lower())
+        if upstream is not None and (upstream.host, upstream.port) != (address[0], address[1]):
+            # A host with an override is never contacted itself, whatever a client speaks inside its tunnel.
+            data.server.error = f"{address[0]} is sent to {upstream.origin}; only HTTP can be sent there"
+
+    def server_connected(self, data: ServerConnectionHookData) -> None:
+        self._guarded("connect", lambda: keep_alive(data.client.id, data.server))
+
+    def client_disconnected(self, client: Client) -> None:
+        for live in list(self._live.get(client.id, ())):
+            self._finish(live, End.CLIENT_GONE)
+        self._live.pop(client.id, None)
+        self._guarded("connect", lambda: self._workplaces.forget(client.id))
+
+    def tcp_message(self, flow: tcp.TCPFlow) -> None:
+        # After 101 (WebSocket) the connection is passed on as it is, and mitmproxy would keep all of it.
+        flow.messages.clear()
+
+    # --- one exchange ------------------------------------------------------------------------------------------------
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        try:
+            self._begin(flow)
+        except Exception as error:
+            # The border to the agent's traffic, see the module's first lines.
+            self._fault("requestheaders", error)
+        if LIVE not in flow.metadata:
+            flow.request.stream = True
+
+    async def request(self, flow: http.HTTPFlow) -> None:
+        live = flow.metadata.get(LIVE)
+        if live is None:
+            return
+        started_ns = time.perf_counter_ns()
+        fields, body = flow.request.headers.fields, flow.request.raw_content
+        try:
+            await self._prepare(flow, live)
+        except Exception as error:
+            # The border to the agent's traffic: whatever was changed is put back.
+            flow.request.headers.fields, flow.request.raw_content = fields, body
+            live.forwarded_body, live.insertions = live.sent_body, ()
+            live.injected = Injected(skipped=f"error:{type(error).__name__}")
+            self._fault("request", error)
+        live.overhead_ns = time.perf_counter_ns() - started_ns
+        self.overheads.add(live.overhead_ns)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        response = flow.response
+        if response is None:
+            return
+        # Without this mitmproxy holds the whole answer back until it ends.
+        response.stream = True
+        live = flow.metadata.get(LIVE)
+        if live is not None:
+            try:
+                response.stream = live.begin_response(
+                    response.status_code,
+                    response.headers.fields,
+                    self._clock_ns,
+                    lambda: self._finish(live, End.COMPLETE),
+                )
+            except Exception as error:
+                # The border to the agent's traffic: it streams on, without a copy.
+                self._fault("responseheaders", error)
+        if response.status_code == 101:
+            self._counts.add(counters.NOT_CAPTURED, "websocket")
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        # Of streamed answers the tap has told already; this is for answers without a body.
+        self._over(flow, End.COMPLETE)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        # Without our mark: mitmproxy saw the client go while a hook was at work, or refused a message.
+        self._over(flow, flow.metadata.get(END, End.CLIENT_GONE))
+
+    # --- work --------------------------------------------------------------------------------------------------------
+
+    def _introduce(self, flow: http.HTTPFlow) -> None:
+        client = flow.client_conn
+        if self._is_opened(flow.request.data.host):
+            credentials = parse_proxy_authorization(flow.request.headers.get("proxy-authorization", ""))
+            self._workplaces.introduce(client.id, credentials, client.peername[:2], client.sockname[:2])
+
+    def _begin(self, flow: http.HTTPFlow) -> None:
+        request = flow.request
+        host = request.data.host.lower()
+        if not self._is_opened(host):
+            _drop_ours(request)
+            return
+        self._introduce(flow)  # known already where there was a CONNECT; plain http has its credentials here
+        endpoint = recognise(request.method, host, request.path)
+        upstream = self._upstreams.get(host)
+        is_exchange = endpoint is not None and endpoint.kind is not Kind.OTHER
+        self._counts.add(counters.REQUESTS, endpoint.kind.value if endpoint is not None else "unknown_endpoint")
+        if endpoint is not None and is_exchange and not self._is_passive:
+            head = RequestHead(
+                id=secrets.token_hex(8),
+                method=request.method,
+                scheme=request.scheme,
+                host=host,
+                port=request.port,
+                path=request.path,
+                fields=request.headers.fields,
+                endpoint=endpoint,
+                start_time_ns=self._clock_ns(),
+                upstream=upstream.origin if upstream else "",
+            )
+            live = flow.metadata[LIVE] = LiveExchange(head, flow.client_conn.id)
+            self._live[flow.client_conn.id].add(live)
+        _drop_ours(request)
+        if upstream is not None:
+            redirect(request, upstream)
+
+    async def _prepare(self, flow: http.HTTPFlow, live: LiveExchange) -> None:
+        live.take_body(flow.request.raw_content or b"")
+        encoding = flow.request.headers.get("content-encoding", "")
+        if encoding:
+            decoded = decode(live.sent_body, encoding, MAX_DECODED_BYTES)
+            live.plain_body = decoded.data
+            if not decoded.is_complete:
+                live.injected = Injected(skipped="undecodable")
+                self._counts.add(counters.SKIPPED, "undecodable")
+                return
+        endpoint = live.head.endpoint
+        exchange = request_exchange(live.head, live.plain_body)
+        request = _parsed(live.plain_body, endpoint)
+        identity = identify(exchange, request, endpoint)
+        live.workplace = await self._workplaces.of(flow.client_conn.id, identity.cwd_hint)
+        live.is_wanted = not self._is_off(live.workplace)
+        prepared = self._injector.prepare(
+            live.plain_body, endpoint, request, identity, live.workplace, exchange.request_headers
+        )
+        live.injected = prepared.injected
+        if prepared.insertions:
+            body = encode(prepared.body, encoding) if encoding else prepared.body
+            _set_body(flow.request, body)
+            live.forwarded_body, live.insertions = body, prepared.insertions
+            self._counts.add(counters.INJECTED)
+        elif prepared.injected.skipped:
+            self._counts.add(counters.SKIPPED, prepared.injected.skipped)
+
+    def _over(self, flow: http.HTTPFlow, end: End) -> None:
+        live = flow.metadata.get(LIVE)
+        if live is not None:
+            self._finish(live, end)
+
+    def _finish(self, live: LiveExchange, end: End) -> None:
+        """Hands over what is over, once. Called from the tap as well, so nothing may leave it."""
+        try:
+            captured = live.seal(end, self._clock_ns())
+            if captured is None:
+                return
+            self._live[live.connection].discard(live)
+            if not self._records:
+                self._counts.add(counters.NOT_CAPTURED, "mode_off")
+            elif not live.is_wanted:
+                self._counts.add(counters.NOT_CAPTURED, "off_repository")
+            else:
+                self._submit(captured)
+        except Exception as error:
+            # The border to the agent's stream.
+            self._counts.add(counters.LOST, f"error:{type(error).__name__}")
+            self._fault("finish", error)
+
+    def _guarded(self, where: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:
+            # The border to the agent's connection.
+            self._fault(where, error)
+
+    def _fault(self, where: str, error: Exception) -> None:
+        self._counts.add(counters.PASSTHROUGH, f"{where}:{type(error).__name__}")
+        self._logged_faults += 1
+        if self._logged_faults <= MAX_LOGGED_FAULTS:
+            _log.error("%s: the agent's bytes go on untouched", where, exc_info=error)
+
+
+def _parsed(body: bytes, endpoint: Endpoint) -> WireRequest | None:
+    try:
+        return CODECS[endpoint.dialect].parse_request(body)
+    except MalformedRequestError:
+        return None
+
+
+def _drop_ours(request: http.Request) -> None:
+    if any(name.lower() in OURS for name, _ in request.headers.fields):
+        request.headers.fields = tuple(field for field in request.headers.fields if field[0].lower() not in OURS)
+
+
+def _set_body(request: http.Request, body: bytes) -> None:
+    """The body and its Content-Length, which mitmproxy does not mend. Name, case and place of the header stay."""
+    length = str(len(body)).encode()
+    request.headers.fields = tuple(
+        (name, length if name.lower() == b"content-length" else value) for name, value in request.headers.fields
+    )
+    request.raw_content = body

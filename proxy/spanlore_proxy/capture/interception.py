@@ -1,0 +1,95 @@
+"""Which connections are opened, and whose fault it is when an exchange breaks.
+
+Only LLM hosts are decrypted. Every other CONNECT becomes an opaque tunnel, whatever it carries, to any address and
+port. mitmproxy with `connection_strategy=lazy` would answer such a CONNECT before it has a connection and wait for the
+client's first bytes: a client that waits for the server's greeting (ssh, smtp) would hang, and a dead host would look
+alive. So tunnels connect at once and answer 502 when they cannot, like any proxy; LLM hosts stay lazy, because an
+override may send their requests elsewhere and the real host must then never be contacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from mitmproxy import http
+from mitmproxy.addons.next_layer import NextLayer
+from mitmproxy.proxy import commands, events, layer, layers
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
+from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError, ResponseProtocolError
+from mitmproxy.utils import human
+
+from spanlore_proxy.wire.exchange import End
+
+END: Final = "spanlore.end"
+"""Key in a flow's metadata: the `End` of an exchange that broke."""
+
+type IsOpened = Callable[[str], bool]
+
+
+class Interception(NextLayer):
+    """mitmproxy's own choice of layers, with our HTTP layers in the place of its."""
+
+    name = "nextlayer"  # mitmproxy looks for its addon under this name
+
+    def __init__(self, is_opened: IsOpened, on_tunnel: Callable[[str], None]) -> None:
+        """`is_opened(host)` says whether a host is decrypted; `on_tunnel(host)` is told of each that is not."""
+        self._is_opened = is_opened
+        self._on_tunnel = on_tunnel
+
+    def next_layer(self, nextlayer: layer.NextLayer) -> None:
+        super().next_layer(nextlayer)
+        chosen = nextlayer.layer
+        if type(chosen) is HttpLayer:
+            # A layer enters itself into its context's stack when it is made.
+            chosen.context.layers.remove(chosen)
+            nextlayer.layer = _HttpLayer(chosen.context, chosen.mode, self._is_opened, self._on_tunnel)
+
+
+class _HttpLayer(HttpLayer):
+    def __init__(self, context: Context, mode: HTTPMode, is_opened: IsOpened, on_tunnel: Callable[[str], None]) -> None:
+        super().__init__(context, mode)
+        self._is_opened = is_opened
+        self._on_tunnel = on_tunnel
+
+    def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
+        stream = _HttpStream(self.context.fork(), stream_id, self._is_opened, self._on_tunnel)
+        self.streams[stream_id] = stream
+        yield from self.event_to_child(stream, events.Start())
+
+
+class _HttpStream(HttpStream):
+    def __init__(self, context: Context, stream_id: int, is_opened: IsOpened, on_tunnel: Callable[[str], None]) -> None:
+        super().__init__(context, stream_id)
+        self._is_opened = is_opened
+        self._on_tunnel = on_tunnel
+
+    def handle_connect_regular(self) -> layer.CommandGenerator[None]:
+        """An opaque tunnel for every host that is not opened."""
+        host = self.flow.request.host
+        if self._is_opened(host):
+            yield from super().handle_connect_regular()  # type: ignore[no-untyped-call]  # not annotated in mitmproxy
+            return
+        self._on_tunnel(host)
+        error = yield commands.OpenConnection(self.context.server)
+        if error:
+            address = human.format_address(self.context.server.address)
+            self.flow.response = http.Response.make(502, f"spanlore cannot connect to {address}: {error}")
+        else:
+            # `ignore`: nothing of it is kept, and no hook sees it.
+            self.child_layer = layers.TCPLayer(self.context, ignore=True)
+        yield from self.handle_connect_finish()  # type: ignore[no-untyped-call]  # as above
+
+    def handle_protocol_error(
+        self, event: RequestProtocolError | ResponseProtocolError
+    ) -> layer.CommandGenerator[None]:
+        """Notes whose fault it was: the message alone does not tell (both sides' HTTP/2 resets read the same)."""
+        if isinstance(event, RequestProtocolError):
+            end = End.CLIENT_GONE
+        elif event.code is ErrorCode.CONNECT_FAILED:
+            end = End.UPSTREAM_UNREACHABLE
+        else:
+            end = End.UPSTREAM_CLOSED
+        self.flow.metadata.setdefault(END, end)
+        yield from super().handle_protocol_error(event)

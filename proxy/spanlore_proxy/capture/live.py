@@ -1,0 +1,92 @@
+"""One exchange while it is going on: what the hooks learn of it, and the one moment at which it is over.
+
+Several hooks may say that an exchange is over, in any order, and none of them is sure to come: the end of the stream,
+`response`, `error`, the client's disconnection. `seal` answers the first of them and nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from spanlore.spans.place import Injected, Workplace
+from spanlore_proxy.capture.captured import Captured, Fields, RequestHead
+from spanlore_proxy.capture.tap import ResponseTap
+from spanlore_proxy.injection.rewrite import Insertion
+from spanlore_proxy.wire.exchange import End
+
+
+class LiveExchange:
+    """Held in the flow's metadata and by the addon until it is over; used on the event loop only."""
+
+    __slots__ = (
+        "_is_over",
+        "connection",
+        "forwarded_body",
+        "head",
+        "injected",
+        "insertions",
+        "is_wanted",
+        "overhead_ns",
+        "plain_body",
+        "response_fields",
+        "sent_body",
+        "status_code",
+        "tap",
+        "workplace",
+    )
+
+    def __init__(self, head: RequestHead, connection: str) -> None:
+        """`connection` names the client's connection."""
+        self.head = head
+        self.connection = connection
+        self.sent_body = b""
+        self.plain_body = b""
+        self.forwarded_body = b""
+        self.insertions: tuple[Insertion, ...] = ()
+        self.injected = Injected()
+        self.workplace = Workplace()
+        self.overhead_ns = 0
+        """Spent by us between the request's arrival and its departure."""
+        self.is_wanted = True
+        """False where nothing may be recorded."""
+        self.status_code: int | None = None
+        self.response_fields: Fields = ()
+        self.tap: ResponseTap | None = None
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        return self._is_over
+
+    def take_body(self, body: bytes) -> None:
+        """The client's body, before anybody looked into it."""
+        self.sent_body = self.plain_body = self.forwarded_body = body
+
+    def begin_response(
+        self, status_code: int, fields: Fields, clock_ns: Callable[[], int], on_end: Callable[[], None]
+    ) -> ResponseTap:
+        """The response's head is here; its body has to go through the tap."""
+        self.status_code, self.response_fields = status_code, fields
+        self.tap = ResponseTap(clock_ns, on_end)
+        return self.tap
+
+    def seal(self, end: End, now_ns: int) -> Captured | None:
+        """The exchange is over: what the recorder needs, on the first call; None on every later one."""
+        if self._is_over:
+            return None
+        self._is_over = True
+        return Captured(
+            head=self.head,
+            sent_body=self.sent_body,
+            plain_body=self.plain_body,
+            forwarded_body=self.forwarded_body,
+            insertions=self.insertions,
+            injected=replace(self.injected, overhead_ns=self.overhead_ns),
+            workplace=self.workplace,
+            status_code=self.status_code,
+            response_fields=self.response_fields,
+            tap=self.tap,
+            end=end,
+            end_time_ns=now_ns,
+        )

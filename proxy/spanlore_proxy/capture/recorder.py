@@ -1,0 +1,266 @@
+"""From finished exchanges to durable spans, in a thread of its own, so that no agent waits for it.
+
+Taken in groups: each is decoded, placed in its conversation, redacted and encoded; then the group is appended to the
+spool with one fsync, and only then counts as captured; then the conversations' new states are saved. The queue is
+bounded by bytes; what does not fit is counted as lost with the reason `backlog`.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from spanlore.otlp.codec import encode_request
+from spanlore.settings import Settings
+from spanlore.spans.encode import encode, encode_turns
+from spanlore.spans.place import Workplace
+from spanlore.spans.price import price_of
+from spanlore.spans.record import SpanRecord
+from spanlore_proxy.capture import counters
+from spanlore_proxy.capture.captured import Captured
+from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.logged import log_entry
+from spanlore_proxy.capture.redacting import Redact, redact_inference, redact_observation, redact_turn
+from spanlore_proxy.capture.spool import Spool
+from spanlore_proxy.capture.state_db import StateDb
+from spanlore_proxy.capture.strip import strip_records
+from spanlore_proxy.capture.wire_log import LoggedRequest, WireLog
+from spanlore_proxy.conversation.agent import identify
+from spanlore_proxy.conversation.tracker import ConversationState, Tracker, state_to_json
+from spanlore_proxy.wire.codecs import CODECS, fold_exchange
+from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+
+MAX_QUEUED_BYTES: Final = 256 * 1024**2
+MAX_GROUP: Final = 32
+IDLE_CHECK_S: Final = 15.0
+MAX_AGENTS: Final = 64
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class AgentCaptures:
+    """Of one harness."""
+
+    count: int = 0
+    last_time_ns: int = 0
+
+
+@dataclass(slots=True)
+class _Group:
+    """What one fsync makes durable."""
+
+    payloads: list[bytes] = field(default_factory=list)
+    harnesses: list[str] = field(default_factory=list)
+    states: dict[str, ConversationState] = field(default_factory=dict)
+    logged: list[tuple[LoggedRequest, bytes, WireRequest | None]] = field(default_factory=list)
+
+
+class Recorder:
+    """One thread. `submit` from the event loop; everything else it owns is touched by its thread alone."""
+
+    def __init__(
+        self,
+        *,
+        spool: Spool,
+        tracker: Tracker,
+        states: StateDb | None,
+        wire_log: WireLog | None,
+        redact: Redact,
+        settings: Settings,
+        counts: Counters,
+        refresh: Callable[[Workplace], Workplace] = lambda workplace: workplace,
+        on_spooled: Callable[[], None] = lambda: None,
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """`refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in the thread."""
+        self._spool = spool
+        self._tracker = tracker
+        self._states = states
+        self._wire_log = wire_log
+        self._redact = redact
+        self._is_metadata_only = settings.capture.mode == "metadata"
+        self._idle_ns = round(settings.mining.idle_s * 1e9)
+        self._counts = counts
+        self._refresh = refresh
+        self._on_spooled = on_spooled
+        self._clock_ns = clock_ns
+        self._queue: queue.SimpleQueue[Captured | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._queued_bytes = 0
+        self._oldest_ns = 0
+        self._next_idle_check_s = time.monotonic() + IDLE_CHECK_S
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self.agents: dict[str, AgentCaptures] = {}
+        """By harness."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, captured: Captured) -> None:
+        """Takes an exchange that is over; never waits."""
+        size = captured.size_bytes
+        with self._lock:
+            is_full = self._queued_bytes + size > MAX_QUEUED_BYTES
+            if not is_full:
+                self._queued_bytes += size
+        if is_full:
+            self._counts.add(counters.LOST, "backlog")
+            return
+        self._queue.put(captured)
+
+    def stop(self, timeout_s: float) -> bool:
+        """Records what is queued, then ends; False when that takes longer."""
+        self._queue.put(None)
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    @property
+    def queued_bytes(self) -> int:
+        return self._queued_bytes
+
+    @property
+    def lag_ns(self) -> int:
+        """How long ago the exchange that is being recorded was over; 0 while there is nothing to do."""
+        return self._clock_ns() - self._oldest_ns if self._oldest_ns else 0
+
+    def _run(self) -> None:
+        is_running = True
+        while is_running:
+            captured, is_running = self._take()
+            if captured:
+                self._guarded(lambda group=captured: self._record(group), len(captured))  # type: ignore[misc]
+            if time.monotonic() >= self._next_idle_check_s:
+                self._next_idle_check_s = time.monotonic() + IDLE_CHECK_S
+                self._guarded(self._close_idle, 0)
+
+    def _take(self) -> tuple[list[Captured], bool]:
+        """The next group, and whether there may be more."""
+        taken: list[Captured] = []
+        try:
+            item = self._queue.get(timeout=1.0)
+            while item is not None:
+                taken.append(item)
+                if len(taken) >= MAX_GROUP:
+                    break
+                item = self._queue.get_nowait()
+        except queue.Empty:
+            return taken, True
+        return taken, item is not None
+
+    def _guarded(self, work: Callable[[], None], exchanges: int) -> None:
+        try:
+            work()
+        except Exception as error:
+            # The recorder's own border: one group may be lost, the thread must live.
+            _log.exception("could not record")
+            if exchanges:
+                self._counts.add(counters.LOST, f"error:{type(error).__name__}", exchanges)
+
+    def _record(self, captured: Sequence[Captured]) -> None:
+        group = _Group()
+        self._oldest_ns = captured[0].end_time_ns
+        for item in captured:
+            try:
+                self._observe(item, group)
+            except Exception as error:
+                # An exchange that we cannot read must not cost the others of its group.
+                _log.exception("could not decode an exchange with %s", item.head.host)
+                self._counts.add(counters.LOST, f"error:{type(error).__name__}")
+            finally:
+                with self._lock:
+                    self._queued_bytes -= item.size_bytes
+        if self._append(group.payloads):
+            self._note_agents(group.harnesses)
+            self._counts.add(counters.CAPTURED, amount=len(group.payloads))
+        self._keep_convenience(group)
+        self._oldest_ns = 0
+
+    def _observe(self, captured: Captured, group: _Group) -> None:
+        exchange = captured.exchange()
+        endpoint = captured.head.endpoint
+        try:
+            request = CODECS[endpoint.dialect].parse_request(exchange.request_body)
+        except MalformedRequestError:
+            request = None
+        identity = identify(exchange, request, endpoint)
+        observed = self._tracker.observe(
+            exchange,
+            request,
+            fold_exchange(exchange, endpoint.dialect),
+            identity,
+            self._refresh(captured.workplace),
+            captured.injected,
+        )
+        inference, in_inference = redact_inference(observed.inference, self._redact)
+        observation, in_observation = redact_observation(observed.observation, self._redact)
+        redactions = in_inference + in_observation
+        records = encode(
+            inference,
+            observation,
+            request_seed=observed.request_seed,
+            price=price_of(inference),
+            redactions=redactions,
+        )
+        group.payloads.append(self._payload(records))
+        group.harnesses.append(observation.workplace.harness)
+        group.states.update({state.conversation: state for state in observed.changed})
+        if self._wire_log is not None:
+            group.logged.append((log_entry(captured, records[-1].span_id.hex(), self._redact), exchange.request_body, request))
+
+    def _payload(self, records: list[SpanRecord]) -> bytes:
+        return encode_request(strip_records(records) if self._is_metadata_only else records)
+
+    def _append(self, payloads: Sequence[bytes]) -> bool:
+        if not payloads:
+            return False
+        try:
+            self._spool.append(payloads, self._clock_ns())
+        except OSError as error:
+            name = errno.errorcode.get(error.errno or 0, type(error).__name__)
+            _log.error("the spool cannot be written, %d exchanges are lost: %s", len(payloads), error)
+            self._counts.add(counters.LOST, f"disk:{name}", len(payloads))
+            return False
+        self._on_spooled()
+        return True
+
+    def _keep_convenience(self, group: _Group) -> None:
+        """What can be made again or done without: the states (else the next request repeats itself), the wire log."""
+        now_ns = self._clock_ns()
+        try:
+            if self._states is not None and group.states:
+                self._states.save(((key, state_to_json(state)) for key, state in group.states.items()), now_ns)
+        except sqlite3.Error as error:
+            self._degraded("state_db", error)
+        try:
+            for logged, body, request in group.logged if self._wire_log is not None else ():
+                assert self._wire_log is not None
+                self._wire_log.write(logged, body, request.document if request is not None else None)
+        except sqlite3.Error as error:
+            self._degraded("wire_log", error)
+
+    def _degraded(self, what: str, error: Exception) -> None:
+        self._counts.add(counters.DEGRADED, what)
+        _log.warning("%s: %s", what, error)
+
+    def _close_idle(self) -> None:
+        closed = self._tracker.close_idle(self._clock_ns(), self._idle_ns)
+        payloads = [
+            self._payload(encode_turns([redact_turn(turn, self._redact)], place, workplace))
+            for place, workplace, turn in closed
+        ]
+        self._append(payloads)
+
+    def _note_agents(self, harnesses: Sequence[str]) -> None:
+        now_ns = self._clock_ns()
+        for harness in harnesses:
+            name = harness if harness in self.agents or len(self.agents) < MAX_AGENTS else "other"
+            agent = self.agents.setdefault(name, AgentCaptures())
+            agent.count, agent.last_time_ns = agent.count + 1, now_ns

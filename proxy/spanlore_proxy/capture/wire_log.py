@@ -1,0 +1,282 @@
+"""What exactly went over the wire, bounded, for `spanlore explain REQUEST`.
+
+A client body is cut into pieces (`pieces.cut`) that are kept once each, redacted and compressed, under the hash of the
+unredacted bytes; a request is the list of its pieces, the hashes of the true client body and forwarded body, and what
+was inserted where. So the log grows with what is new, and can still prove that nothing but the insertions differs.
+Written by the recorder's thread; read by any process (`WireLogReader`), since SQLite in WAL mode lets it.
+
+Tables: `requests` (id = the chat span's id, 16 hex digits; `manifest` = entries of a kind byte and its data, see
+`_Kind`), `pieces` (address → zstd).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from enum import IntEnum
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import zstandard
+
+from spanlore_proxy.capture.pieces import cut
+from spanlore_proxy.capture.redacting import redact_value
+from spanlore_proxy.capture.state_db import open_database
+
+ADDRESS_BYTES: Final = 12
+MAX_LITERAL_BYTES: Final = 48
+"""Shorter pieces (commas, brackets, keys) stand in the manifest itself."""
+MAX_LOGGED_BODY_BYTES: Final = 32 * 1024**2
+
+SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS pieces (address BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS requests (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    manifest BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS requests_id ON requests (id);
+"""
+
+
+class _Kind(IntEnum):
+    """Kinds of manifest entries."""
+
+    LITERAL = 0
+    """Two bytes of length, then that many bytes of the redacted body."""
+    PIECE = 1
+    """An address in `pieces`."""
+    INSERTION = 2
+    """Here the next insertion stands in the forwarded body."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedInsertion:
+    """What was inserted at one place."""
+
+    offset: int
+    """In the redacted body, in UTF-8 bytes. What goes into `WireLog.write` counts in the client's true body."""
+    data: str
+    """As it stands in the forwarded body (JSON-escaped); redacted."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRequest:
+    """One request as it was, but for secrets."""
+
+    id: str
+    """The chat span's id, 16 hex digits."""
+    time_ns: int
+    method: str
+    url: str
+    upstream: str
+    """Where it was really sent, scheme://host:port; '' when that is the host of the URL."""
+    content_encoding: str
+    client_bytes: int
+    client_sha256: str
+    """Of the body as the client sent it, content-encoded."""
+    forwarded_bytes: int
+    forwarded_sha256: str
+    """Equal to `client_sha256` exactly when nothing was inserted."""
+    skipped: str
+    """Why nothing was inserted."""
+    redactions: int
+    """Secrets replaced in pieces that were new in this request."""
+    insertions: tuple[LoggedInsertion, ...] = ()
+    body: str = ""
+    """The client's body, content-decoded and redacted."""
+
+
+class WireLog:
+    """The writing side."""
+
+    def __init__(self, path: Path, *, max_bytes: int, redact: Callable[[str], tuple[str, int]]) -> None:
+        """`redact` gives a text without its secrets, and their number.
+
+        Raises:
+            sqlite3.DatabaseError: the file is not a database, or cannot be opened.
+        """
+        self._max_bytes = max_bytes
+        self._redact = redact
+        self._compress = zstandard.ZstdCompressor(level=3).compress
+        self._db = open_database(path)
+        try:
+            self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            self._db.executescript(SCHEMA)
+        except sqlite3.Error:
+            self._db.close()
+            raise
+
+    def write(self, request: LoggedRequest, body: bytes, document: dict[str, Any] | None) -> None:
+        """Logs the request with the client's content-decoded body, then holds the bound.
+
+        Raises:
+            sqlite3.Error: disk full or broken; the log stays as it was.
+        """
+        with self._db:
+            manifest, redactions = self._manifest(body[:MAX_LOGGED_BODY_BYTES], document, request.insertions)
+            self._db.execute(
+                "INSERT INTO requests (id, facts, manifest) VALUES (?, ?, ?)",
+                (request.id, _facts(request, redactions), manifest),
+            )
+        if self.size_bytes() > self._max_bytes:
+            self.shrink(self._max_bytes * 3 // 4)
+
+    def size_bytes(self) -> int:
+        """Bytes in use, free pages left out."""
+        pages, free, size = (self._pragma(name) for name in ("page_count", "freelist_count", "page_size"))
+        return (pages - free) * size
+
+    def shrink(self, target_bytes: int) -> None:
+        """Deletes the oldest requests, a tenth at a time, and what only they used."""
+        while self.size_bytes() > target_bytes:
+            count = int(self._db.execute("SELECT count(*) FROM requests").fetchone()[0])
+            if count == 0:
+                return
+            with self._db:
+                self._db.execute(
+                    "DELETE FROM requests WHERE sequence IN (SELECT sequence FROM requests ORDER BY sequence LIMIT ?)",
+                    (max(count // 10, 1),),
+                )
+                self._drop_unused_pieces()
+        self._db.execute("PRAGMA incremental_vacuum").fetchall()
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _manifest(
+        self, body: bytes, document: dict[str, Any] | None, insertions: Sequence[LoggedInsertion]
+    ) -> tuple[bytes, int]:
+        manifest, redactions, position = bytearray(), 0, 0
+        marks = sorted(insertion.offset for insertion in insertions)
+        for piece in cut(body, document):
+            # A piece is cut once more where something was inserted, at the same place in every later request.
+            inside = [mark - position for mark in marks if position <= mark < position + len(piece)]
+            for number, (start, end) in enumerate(pairwise([0, *inside, len(piece)])):
+                if number:
+                    manifest.append(_Kind.INSERTION)
+                if end > start:
+                    entry, found = self._entry(piece[start:end])
+                    manifest += entry
+                    redactions += found
+            position += len(piece)
+        return bytes(manifest), redactions
+
+    def _entry(self, piece: bytes) -> tuple[bytes, int]:
+        if len(piece) <= MAX_LITERAL_BYTES:
+            text, redactions = redact_json(piece.decode("utf-8", "replace"), self._redact)
+            data = text.encode()
+            return bytes((_Kind.LITERAL,)) + len(data).to_bytes(2, "big") + data, redactions
+        address = hashlib.blake2b(piece, digest_size=ADDRESS_BYTES).digest()
+        entry = bytes((_Kind.PIECE,)) + address
+        if self._db.execute("SELECT 1 FROM pieces WHERE address = ?", (address,)).fetchone():
+            return entry, 0
+        text, redactions = redact_json(piece.decode("utf-8", "replace"), self._redact)
+        self._db.execute("INSERT INTO pieces VALUES (?, ?)", (address, self._compress(text.encode())))
+        return entry, redactions
+
+    def _drop_unused_pieces(self) -> None:
+        used: set[bytes] = set()
+        for (manifest,) in self._db.execute("SELECT manifest FROM requests"):
+            used.update(address for kind, address in _entries(manifest) if kind is _Kind.PIECE)
+        stored = {bytes(address) for (address,) in self._db.execute("SELECT address FROM pieces")}
+        self._db.executemany("DELETE FROM pieces WHERE address = ?", [(address,) for address in stored - used])
+
+    def _pragma(self, name: str) -> int:
+        return int(self._db.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+class WireLogReader:
+    """The reading side, for another process."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises:
+        FileNotFoundError: nothing was ever logged.
+        """
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: no request was logged yet")
+        self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0)
+
+    def request(self, request_id: str) -> LoggedRequest | None:
+        """The newest request whose id begins with `request_id`; None when it is not in the log (any more)."""
+        row = self._db.execute(
+            "SELECT facts, manifest FROM requests WHERE substr(id, 1, ?) = ? ORDER BY sequence DESC LIMIT 1",
+            (len(request_id), request_id),
+        ).fetchone()
+        return None if row is None else self._logged(*row)
+
+    def newest(self, count: int) -> list[LoggedRequest]:
+        """The newest requests, newest first, without their bodies."""
+        rows = self._db.execute("SELECT facts FROM requests ORDER BY sequence DESC LIMIT ?", (count,)).fetchall()
+        return [_from_facts(facts, "") for (facts,) in rows]
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _logged(self, facts: str, manifest: bytes) -> LoggedRequest:
+        decompress = zstandard.ZstdDecompressor().decompress
+        body, offsets = bytearray(), []
+        for kind, data in _entries(manifest):
+            if kind is _Kind.INSERTION:
+                offsets.append(len(body))
+            elif kind is _Kind.LITERAL:
+                body += data
+            else:
+                found = self._db.execute("SELECT body FROM pieces WHERE address = ?", (data,)).fetchone()
+                body += decompress(found[0]) if found else b"[piece no longer kept]"
+        request = _from_facts(facts, body.decode("utf-8", "replace"))
+        # An insertion at the very end of the body has no piece behind it.
+        offsets += [len(body)] * (len(request.insertions) - len(offsets))
+        placed = (replace(item, offset=offset) for item, offset in zip(request.insertions, offsets, strict=False))
+        return replace(request, insertions=tuple(placed))
+
+
+def forwarded_body(body: str, insertions: Sequence[LoggedInsertion]) -> str:
+    """The client's body with the insertions in it."""
+    data, out, position = body.encode(), [], 0
+    for insertion in sorted(insertions, key=lambda item: item.offset):
+        out += [data[position : insertion.offset], insertion.data.encode()]
+        position = insertion.offset
+    return b"".join([*out, data[position:]]).decode("utf-8", "replace")
+
+
+def redact_json(text: str, redact: Callable[[str], tuple[str, int]]) -> tuple[str, int]:
+    """A piece of a JSON body without its secrets. Where it is a value of its own its strings are looked at as they
+    read, since a key in PEM form has no line ends in escaped text; a piece without secrets stays as it was written."""
+    try:
+        value, found = redact_value(orjson.loads(text), redact)
+        if found:
+            return orjson.dumps(value).decode(), found
+    except (ValueError, RecursionError):
+        pass  # a fragment
+    return redact(text)
+
+
+def _entries(manifest: bytes) -> Iterator[tuple[_Kind, bytes]]:
+    position = 0
+    while position < len(manifest):
+        kind = _Kind(manifest[position])
+        start, size = position + 1, 0
+        if kind is _Kind.PIECE:
+            size = ADDRESS_BYTES
+        elif kind is _Kind.LITERAL:
+            start, size = position + 3, int.from_bytes(manifest[position + 1 : position + 3], "big")
+        yield kind, manifest[start : start + size]
+        position = start + size
+
+
+def _facts(request: LoggedRequest, redactions: int) -> str:
+    ordered = sorted(request.insertions, key=lambda item: item.offset)
+    return orjson.dumps({**asdict(request), "insertions": ordered, "body": "", "redactions": redactions}).decode()
+
+
+def _from_facts(facts: str, body: str) -> LoggedRequest:
+    known = {field.name for field in fields(LoggedRequest)}
+    data = {key: value for key, value in orjson.loads(facts).items() if key in known}
+    insertions = tuple(LoggedInsertion(**item) for item in data.pop("insertions", ()))
+    return LoggedRequest(**{**data, "insertions": insertions, "body": body})

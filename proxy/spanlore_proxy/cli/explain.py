@@ -1,0 +1,114 @@
+"""`spanlore explain REQUEST`: what the client sent, what was forwarded, and the difference between the two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from spanlore_proxy.cli.messages import WRONG, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spanlore_proxy.capture.wire_log import LoggedInsertion, LoggedRequest
+
+CONTEXT_BYTES = 60
+"""How much of the client's body is shown on either side of an insertion."""
+MIN_PREFIX = 4
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `explain`."""
+
+    @app.command("explain")
+    def explain(
+        request: str = typer.Argument(
+            ..., metavar="REQUEST", help="A request's id as `spanlore session` shows it, or how it begins."
+        ),
+        full: bool = typer.Option(False, "--full", help="The whole client body as well."),
+        as_json: bool = typer.Option(False, "--json", help="JSON, one object, both bodies in it."),
+    ) -> None:
+        """Show exactly what was added to a request, where, and that nothing else was changed."""
+        found = _find(request)
+        if as_json:
+            _print_json(found)
+        else:
+            typer.echo("\n".join(lines(found, full=full)))
+
+
+def lines(request: LoggedRequest, *, full: bool = False) -> Iterator[str]:
+    """The explanation for people."""
+    from datetime import UTC, datetime
+
+    sent = datetime.fromtimestamp(request.time_ns / 1e9, UTC).astimezone()
+    yield f"request {request.id} · {sent:%Y-%m-%d %H:%M:%S} · {request.method} {request.url}"
+    if request.upstream:
+        yield f"sent to {request.upstream}"
+    yield f"client body     {request.client_bytes:>10,} bytes  sha256 {request.client_sha256}"
+    yield f"forwarded body  {request.forwarded_bytes:>10,} bytes  sha256 {request.forwarded_sha256}"
+    if request.client_sha256 == request.forwarded_sha256:
+        yield "identical" + (f": nothing was added ({request.skipped})" if request.skipped else "")
+    else:
+        many = len(request.insertions)
+        yield f"forwarded = client + {many} insertion{'s' if many != 1 else ''}, nothing else differs"
+    for insertion in request.insertions:
+        yield from _insertion(request, insertion)
+    if request.redactions:
+        yield f"\n{request.redactions} secrets were replaced in what is shown here, not in what was sent"
+    if full:
+        yield f"\nclient body, {request.content_encoding or 'not'} encoded:\n{request.body}"
+
+
+def _insertion(request: LoggedRequest, insertion: LoggedInsertion) -> Iterator[str]:
+    body = request.body.encode()
+    before = body[max(insertion.offset - CONTEXT_BYTES, 0) : insertion.offset].decode("utf-8", "replace")
+    after = body[insertion.offset : insertion.offset + CONTEXT_BYTES].decode("utf-8", "replace")
+    yield f"\n@ byte {insertion.offset:,} of the client's body, {len(insertion.data.encode()):,} bytes:"
+    # What stands around it is the redacted body, whose offsets fit only where nothing was replaced before.
+    around = bool(request.content_encoding) or len(body) == request.client_bytes
+    if around:
+        yield f"  …{before}"
+    yield from (f"+ {line}" for line in insertion.data.replace("\\n", "\\n\n").splitlines())
+    if around:
+        yield f"  {after}…"
+
+
+def to_json(request: LoggedRequest) -> dict[str, Any]:
+    """The same for scripts, both bodies in it."""
+    from dataclasses import asdict
+
+    from spanlore_proxy.capture.wire_log import forwarded_body
+
+    return asdict(request) | {
+        "identical": request.client_sha256 == request.forwarded_sha256,
+        "forwarded_body": forwarded_body(request.body, request.insertions),
+    }
+
+
+def _find(prefix: str) -> LoggedRequest:
+    from spanlore.settings import Paths, child_environment
+    from spanlore_proxy.capture.wire_log import WireLogReader
+
+    if len(prefix) < MIN_PREFIX:
+        say(f"give at least {MIN_PREFIX} characters of the request's id; `spanlore session ID` shows them")
+        raise typer.Exit(WRONG)
+    try:
+        log = WireLogReader(Paths.from_environ(child_environment({})).wire_log)
+    except FileNotFoundError:
+        say("no request was logged yet. Start an agent with: spanlore run -- claude")
+        raise typer.Exit(WRONG) from None
+    try:
+        found = log.request(prefix)
+    finally:
+        log.close()
+    if found is None:
+        say(f"no request {prefix!r} in the log; it holds only the newest (SPANLORE_PROXY_WIRE_LOG_MAX_BYTES)")
+        raise typer.Exit(WRONG)
+    return found
+
+
+def _print_json(request: LoggedRequest) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(to_json(request), option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,194 @@
+"""Who sent a request, in which session, and what the call was for: from its headers and body alone.
+
+Facts: shared research, wire behaviour of real agents (§2-§6). Claude Code is read completely (`claude_code`); other
+agents by their user agent, the headers or body fields they name their session with, and the rule that held for every
+agent with tools: a main call offers tools, a title or summary call does not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from spanlore.genai.inference import CallClass, Dialect
+from spanlore_proxy.conversation import claude_code
+from spanlore_proxy.wire.dialect import Endpoint, Kind
+from spanlore_proxy.wire.exchange import Exchange
+from spanlore_proxy.wire.request import WireRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a request says about itself."""
+
+    session_id: str | None = None
+    """As the client sent it; None when it names no session."""
+    agent_key: str = ""
+    """The client's id of a sub-agent; '' for the main agent, and where the client sends none."""
+    agent_kind: str = ""
+    """The client's name of the sub-agent's type, '' where unknown."""
+    harness: str = "unknown"
+    harness_version: str = ""
+    call_class: CallClass = CallClass.UNKNOWN
+    prompt_id: str | None = None
+    """The client's id of the user prompt that this call serves; sub-agents carry their parent's."""
+    previous_message_id: str | None = None
+    """Response id of the call that this one continues, where the client says so."""
+    is_attested: bool = False
+    """The body carries the client's own checksum and a subscription credential: DESIGN §8, attested requests."""
+    credential: str = "none"
+    """api_key, bearer or none."""
+    cwd_hint: str = ""
+    """Working directory as the request's text states it; '' where it does not."""
+    is_compacted: bool = False
+    """The client says that it has just replaced its history by a summary."""
+    dialect: Dialect = Dialect.ANTHROPIC_MESSAGES
+    provider: str = ""
+    """gen_ai.provider.name of the endpoint."""
+    operation: str = "chat"
+    """gen_ai.operation.name of the endpoint."""
+
+
+HARNESSES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
+    ("claude-code", re.compile(r"\bclaude-cli/(\S+)")),
+    ("codex", re.compile(r"\bcodex[\w-]*/(\S+)")),
+    ("opencode", re.compile(r"\bopencode/(\S+)")),
+    ("gemini-cli", re.compile(r"\bGeminiCLI[\w-]*/([^/\s]+)")),
+    ("qwen-code", re.compile(r"\bQwenCode/(\S+)")),
+    ("aider", re.compile(r"\baider/(\S+)", re.I)),
+    ("mini-swe-agent", re.compile(r"\bmini-?swe-?agent/(\S+)", re.I)),
+    ("pi", re.compile(r"(?:^|\s)pi(?:-coding-agent)?/(\S+)")),
+)
+"""Agent and what tells it in a user agent; group 1 is the version."""
+
+_SYSTEM_MARKS: Final = (
+    ("opencode", "You are OpenCode"),
+    ("opencode", "You are opencode"),
+    ("pi", "operating inside pi, a coding agent harness"),
+    ("aider", "SEARCH/REPLACE block"),
+    ("claude-code", "You are Claude Code, Anthropic's official CLI"),
+)
+"""For clients whose user agent is that of their SDK."""
+_SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id", "session-id", "session_id")
+_CWD = re.compile(
+    r"(?:Primary working directory|Working directory|Current working directory|<cwd>):? ?(?P<path>[^\n<]{1,1024})"
+)
+_TITLE_STARTS: Final = ("You are a title generator", "Generate a short title", "Generate a concise title")
+
+
+def identify(exchange: Exchange, request: WireRequest | None, endpoint: Endpoint) -> Identity:
+    """The identity of a request; `request` is None when its body could not be parsed. Never raises."""
+    system = system_texts(request)
+    harness, version = _harness(exchange.header("user-agent") or "", system)
+    if harness == "claude-code" or exchange.header("x-claude-code-session-id"):
+        facts = claude_code.read_facts(exchange.request_headers, request, system)
+        return Identity(
+            session_id=facts.session_id or _session_id(exchange, request),
+            agent_key=facts.agent_key,
+            agent_kind=facts.agent_kind,
+            harness="claude-code",
+            harness_version=version,
+            call_class=CallClass.COUNT_TOKENS if endpoint.kind == Kind.COUNT_TOKENS else facts.call_class,
+            prompt_id=facts.prompt_id,
+            previous_message_id=facts.previous_message_id,
+            is_attested=facts.has_checksum and _credential(exchange) == "bearer",
+            credential=_credential(exchange),
+            cwd_hint=_cwd_hint(request, system),
+            is_compacted=facts.is_compacted,
+            dialect=endpoint.dialect,
+            provider=endpoint.provider,
+            operation=endpoint.operation,
+        )
+    return Identity(
+        session_id=_session_id(exchange, request),
+        harness=harness,
+        harness_version=version,
+        call_class=_call_class(request, system, endpoint),
+        credential=_credential(exchange),
+        cwd_hint=_cwd_hint(request, system),
+        dialect=endpoint.dialect,
+        provider=endpoint.provider,
+        operation=endpoint.operation,
+    )
+
+
+def system_texts(request: WireRequest | None) -> tuple[str, ...]:
+    """The system prompt's text blocks, whatever its shape."""
+    if request is None:
+        return ()
+    raw = request.raw_system
+    if isinstance(raw, str):
+        return (raw,)
+    return texts_of(raw)
+
+
+def texts_of(content: Any) -> tuple[str, ...]:
+    """Text of a string or of the text blocks of a list; () for anything else."""
+    if isinstance(content, str):
+        return (content,)
+    if not isinstance(content, list):
+        return ()
+    return tuple(
+        block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
+    )
+
+
+def _harness(user_agent: str, system: tuple[str, ...]) -> tuple[str, str]:
+    for name, pattern in HARNESSES:
+        found = pattern.search(user_agent)
+        if found:
+            return name, found[1].rstrip(",;)")
+    head = "\n".join(text[:4000] for text in system[:2])
+    return next((name for name, mark in _SYSTEM_MARKS if mark in head), "unknown"), ""
+
+
+def _session_id(exchange: Exchange, request: WireRequest | None) -> str | None:
+    for name in _SESSION_HEADERS:
+        value = exchange.header(name)
+        if value:
+            return value
+    if request is None:
+        return None
+    metadata = request.document.get("metadata")
+    session = metadata.get("sessionId") if isinstance(metadata, dict) else None  # qwen-code
+    return session if isinstance(session, str) and session else None
+
+
+def _call_class(request: WireRequest | None, system: tuple[str, ...], endpoint: Endpoint) -> CallClass:
+    if endpoint.kind == Kind.COUNT_TOKENS:
+        return CallClass.COUNT_TOKENS
+    if request is None:
+        return CallClass.UNKNOWN
+    if request.raw_tools:
+        return CallClass.MAIN
+    if any(text.lstrip().startswith(_TITLE_STARTS) for text in system):
+        return CallClass.TITLE
+    if request.parameters.max_tokens == 1:
+        return CallClass.PROBE
+    return CallClass.UNKNOWN
+
+
+def _credential(exchange: Exchange) -> str:
+    if exchange.header("x-api-key") or exchange.header("api-key") or exchange.header("x-goog-api-key"):
+        return "api_key"
+    return "bearer" if exchange.header("authorization") else "none"
+
+
+def _cwd_hint(request: WireRequest | None, system: tuple[str, ...]) -> str:
+    """From the system prompt, else from the first two messages, where newer agents put their environment."""
+    for text in system:
+        if path := _stated_cwd(text):
+            return path
+    for raw in request.raw_messages[:2] if request is not None else ():
+        for text in texts_of(raw.get("content")):
+            if path := _stated_cwd(text[:65_536]):
+                return path
+    return ""
+
+
+def _stated_cwd(text: str) -> str:
+    if "orking directory" not in text and "<cwd>" not in text:  # far cheaper than the pattern on a long prompt
+        return ""
+    found = _CWD.search(text)
+    return found["path"].strip() if found else ""

@@ -1,0 +1,99 @@
+"""A request's messages, decoded as they are asked for: most of a history is never looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from spanlore.genai.messages import Message, Part, Role, ToolCall, ToolDefinition, canonical_json, content_hash
+from spanlore.genai.messages import part_to_json
+from spanlore_proxy.conversation.claude_code import BILLING_PREFIX
+from spanlore_proxy.conversation.dialects import Reader
+from spanlore_proxy.wire.request import WireRequest
+
+
+class View:
+    """One request, read through its dialect's reader. Lives for one observation."""
+
+    def __init__(self, request: WireRequest, reader: Reader) -> None:
+        self._request = request
+        self._reader = reader
+        self._decoded: dict[int, Message] = {}
+        self.chain = b"".join(map(reader.digest, request.raw_messages))
+
+    def __len__(self) -> int:
+        return len(self._request.raw_messages)
+
+    def message(self, index: int) -> Message:
+        """The message at that index."""
+        found = self._decoded.get(index)
+        if found is None:
+            found = self._decoded[index] = self._reader.decode_message(self._request.raw_messages[index])
+        return found
+
+    def messages(self, first: int) -> tuple[Message, ...]:
+        """All messages from that index on."""
+        return tuple(self.message(index) for index in range(first, len(self)))
+
+    def is_assistant(self, index: int) -> bool:
+        """Whether the model said it; without decoding."""
+        return self._request.raw_messages[index].get("role") == Role.ASSISTANT.value
+
+    def answers_before(self, index: int) -> int:
+        """How many messages of the model stand before that index."""
+        return sum(self.is_assistant(i) for i in range(index))
+
+    def after_last_answer(self) -> int:
+        """Index after the model's last message; 0 when it has said nothing yet."""
+        return next((i + 1 for i in range(len(self) - 1, -1, -1) if self.is_assistant(i)), 0)
+
+    def tool_calls_before(self, index: int) -> tuple[int, dict[str, ToolCall]]:
+        """The calls of the model's last message before that index, and that message's index; (-1, {}) without one."""
+        for i in range(index - 1, -1, -1):
+            if self.is_assistant(i):
+                return i, {part.id: part for part in self.message(i).parts if isinstance(part, ToolCall)}
+        return -1, {}
+
+    def position_of_call(self, ids: frozenset[str]) -> int:
+        """Index of the model's message that asked for one of these tools, -1 when it is not there."""
+        raw = self._request.raw_messages
+        for i in range(len(raw) - 1, -1, -1):
+            if self.is_assistant(i) and not ids.isdisjoint(_call_ids(raw[i])):
+                return i
+        return -1
+
+    def system(self, known: tuple[str, ...]) -> tuple[tuple[Part, ...], str | None]:
+        """(system prompt, its hash); the prompt is left empty when its hash is known.
+
+        Claude Code's first block changes with every call and is not part of it.
+        """
+        parts = tuple(
+            part for part in self._reader.decode_system(self._request) if not _text(part).startswith(BILLING_PREFIX)
+        )
+        if not parts:
+            return (), None
+        digest = content_hash("\x00".join(_text(part) or canonical_json(part_to_json(part)) for part in parts))
+        return (() if digest in known else parts), digest
+
+    def tools(self, known: tuple[str, ...]) -> tuple[tuple[ToolDefinition, ...], str | None]:
+        """(tool definitions, their hash); the definitions are left empty when their hash is known."""
+        raw = self._request.raw_tools
+        if not raw:
+            return (), None
+        digest = content_hash(orjson.dumps(raw, option=orjson.OPT_NON_STR_KEYS).decode("utf-8", "replace"))
+        return (() if digest in known else self._reader.decode_tools(self._request)), digest
+
+
+def _text(part: Part) -> str:
+    content = getattr(part, "content", "")
+    return content if isinstance(content, str) else ""
+
+
+def _call_ids(raw: dict[str, Any]) -> set[str]:
+    """Ids of the tool calls of a raw message: whatever its blocks call them."""
+    content = raw.get("content")
+    blocks = content if isinstance(content, list) else []
+    calls = raw.get("tool_calls")
+    blocks = [*blocks, *(calls if isinstance(calls, list) else [])]
+    return {block["id"] for block in blocks if isinstance(block, dict) and isinstance(block.get("id"), str)}

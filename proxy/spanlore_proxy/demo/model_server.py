@@ -1,0 +1,203 @@
+"""A small real server that speaks the Anthropic Messages API from a script.
+
+It listens on loopback, streams in realistic chunks, keeps a prompt cache that it accounts for, and keeps the exact
+bytes and headers of everything it received. Claude Code's side calls get empty JSON, everything unknown the API's own
+404. The script is a function of the request; it is called in the server's thread, one request at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+from aiohttp import web
+
+from spanlore_proxy.demo.model_request import ReceivedRequest
+from spanlore_proxy.demo.prompt_cache import CacheUsage, PromptCache, count_tokens
+from spanlore_proxy.demo.replies import Failure, Raw, Reply, ReplyBody, Say, failure_json, settle
+
+MAX_BODY_BYTES = 256 * 1024**2
+SIDE_PREFIXES = ("/api/", "/mcp-registry/", "/model-catalog/")
+"""What Claude Code asks of its own host beside inferences."""
+
+type Answer = Reply | Failure | Raw
+type Script = Callable[[ReceivedRequest], Answer | None]
+"""The answer to an inference; None gives a short text."""
+
+
+class ModelServer:
+    """One scripted server, in a thread of its own; use it as a context manager."""
+
+    def __init__(self, script: Script, *, port: int = 0, delay_s: float = 0.0) -> None:
+        """`port` 0 takes a free one; `delay_s` passes before every answer to an inference."""
+        self._script = script
+        self._port = port
+        self._delay_s = delay_s
+        self._cache = PromptCache()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="model-server", daemon=True)
+        self._runner: web.AppRunner | None = None
+        self.requests: list[ReceivedRequest] = []
+        """Everything received, in order of arrival."""
+        self.usages: dict[str, CacheUsage] = {}
+        """Usage by request id."""
+        self.deserted: list[str] = []
+        """Request ids whose client went away before the answer was complete."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._wait(self._start())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """http://127.0.0.1:PORT, to be given as an upstream or a base URL."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def inferences(self) -> tuple[ReceivedRequest, ...]:
+        """The inferences received, side calls left out."""
+        return tuple(request for request in self.requests if request.is_inference)
+
+    def main_loop(self, session_id: str = "") -> tuple[ReceivedRequest, ...]:
+        """Inferences that carry tools: the agent at work, of one session if one is named."""
+        return tuple(
+            request
+            for request in self.inferences
+            if request.has_tools and (not session_id or request.session_id == session_id)
+        )
+
+    def close(self) -> None:
+        """Stops listening and breaks open connections off."""
+        if self._loop.is_closed():
+            return
+        self._wait(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _wait(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
+
+    async def _start(self) -> None:
+        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        app.router.add_route("*", "/{tail:.*}", self._serve)
+        # The log must hold the bytes as they came, so nothing is decompressed on the way in.
+        self._runner = web.AppRunner(app, access_log=None, auto_decompress=False, shutdown_timeout=0.2)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
+        await site.start()
+        self._port = self._runner.addresses[0][1]
+
+    async def _stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        received = ReceivedRequest(
+            method=request.method,
+            path=request.raw_path,
+            headers=tuple((name.lower(), value) for name, value in request.headers.items()),
+            body=await request.read(),
+            time_ns=time.time_ns(),
+            request_id=f"req_01{secrets.token_hex(11)}",
+        )
+        self.requests.append(received)
+        if received.is_inference:
+            await asyncio.sleep(self._delay_s)
+            return await self._infer(request, received)
+        return _respond(received, self._side_answer(received))
+
+    async def _infer(self, request: web.Request, received: ReceivedRequest) -> web.StreamResponse:
+        document = received.document
+        if document is None or not isinstance(document.get("messages"), list):
+            message = "messages: Field required" if document is not None else "The request body is not valid JSON"
+            return _respond(received, Failure(400, "invalid_request_error", message))
+        answer = self._script(received) or Reply((Say("Done."),))
+        if not isinstance(answer, Reply):
+            return _respond(received, answer)
+        usage = self._cache.account(document)
+        self.usages[received.request_id] = usage
+        body = settle(answer, str(document.get("model", "")), usage)
+        if not document.get("stream"):
+            return _respond(received, Raw(body.as_json()), answer.is_compressed)
+        return await self._stream(request, received, body)
+
+    async def _stream(self, request: web.Request, received: ReceivedRequest, body: ReplyBody) -> web.StreamResponse:
+        response = web.StreamResponse(headers=_headers(received, "text/event-stream; charset=utf-8"))
+        response.headers["cache-control"] = "no-cache"
+        if body.reply.is_compressed:
+            response.enable_compression(web.ContentCoding.gzip)
+        try:
+            await response.prepare(request)
+            for chunk in _chunks(body):
+                if body.reply.event_delay_s:
+                    await asyncio.sleep(body.reply.event_delay_s)
+                await response.write(chunk)
+            if body.reply.cut_after_events is None:
+                await response.write_eof()
+            elif request.transport is not None:
+                await asyncio.sleep(0.05)  # let what was written go out before the connection is broken off
+                request.transport.abort()
+        except (ConnectionError, asyncio.CancelledError):
+            self.deserted.append(received.request_id)
+        return response
+
+    def _side_answer(self, received: ReceivedRequest) -> Answer:
+        path = received.path.split("?")[0]
+        if path == "/v1/messages/count_tokens":
+            return Raw(orjson.dumps({"input_tokens": count_tokens(received.document or {})}))
+        if path.startswith(SIDE_PREFIXES):
+            return Raw(b"{}")
+        return Failure(404, "not_found_error", f"Not found: {path}")
+
+
+def _chunks(body: ReplyBody) -> Iterable[bytes]:
+    events = list(body.events())[: body.reply.cut_after_events]
+    size = body.reply.chunk_bytes
+    if size is None:
+        return events
+    stream = b"".join(events)
+    return (stream[start : start + size] for start in range(0, len(stream), size))
+
+
+def _respond(received: ReceivedRequest, answer: Answer, is_compressed: bool = False) -> web.Response:
+    match answer:
+        case Failure():
+            body, status, headers = failure_json(answer, received.request_id), answer.status, answer.headers
+        case Raw():
+            body, status, headers = answer.body, answer.status, answer.headers
+        case Reply():
+            raise TypeError("a reply with content needs a settled body")
+    response = web.Response(body=body, status=status, headers=_headers(received, "application/json"))
+    response.headers.update(headers)
+    if is_compressed:
+        response.enable_compression(web.ContentCoding.gzip)
+    return response
+
+
+def _headers(received: ReceivedRequest, content_type: str) -> dict[str, str]:
+    return {
+        "content-type": content_type,
+        "request-id": received.request_id,
+        "anthropic-organization-id": "00000000-0000-0000-0000-000000000000",
+    }

@@ -1,0 +1,238 @@
+"""The façade: a client's body in, the body to forward out.
+
+Whatever goes wrong, the client's own bytes are forwarded, and the reason is in `Injected.skipped`. Nothing here waits:
+memories come from a snapshot in memory, the ledger is one local row. The order of work keeps the promise that what the
+ledger says was sent: facts, decision, bytes, deadline, ledger row, and only then the request leaves.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final
+
+import orjson
+
+from spanlore.genai.inference import CallClass, Dialect
+from spanlore.recall.snapshot import Snapshot
+from spanlore.settings.settings import InjectionSettings, Settings
+from spanlore.spans.place import Injected, Workplace
+from spanlore_proxy.conversation.agent import Identity
+from spanlore_proxy.injection import wording
+from spanlore_proxy.injection.facts import conversation_key, is_bypassed, read_facts
+from spanlore_proxy.injection.ledger import LedgerStore
+from spanlore_proxy.injection.offsets import OffsetError
+from spanlore_proxy.injection.policy import Placed, Plan, decide
+from spanlore_proxy.injection.rewrite import Addition, Insertion, Rewritten, insert
+from spanlore_proxy.injection.selection import Note, select
+from spanlore_proxy.wire.dialect import Endpoint, Kind
+from spanlore_proxy.wire.request import WireRequest
+
+_WORKED_ON: Final = frozenset({CallClass.MAIN, CallClass.SUBAGENT, CallClass.COMPACTION})
+_ANSWERED: Final = frozenset({CallClass.MAIN, CallClass.SUBAGENT})
+_DIALECTS: Final = frozenset({Dialect.ANTHROPIC_MESSAGES})
+"""Dialects whose bodies can be rewritten yet."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is to be forwarded."""
+
+    body: bytes
+    """The client's own object when nothing was inserted."""
+    injected: Injected
+    insertions: tuple[Insertion, ...] = ()
+
+
+class _DeadlineError(Exception):
+    """Too late: the untouched body goes out."""
+
+
+class Injector:
+    """One for the proxy's life. Not for several threads at once: the ledger's row is read, then written."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: LedgerStore,
+        snapshot: Callable[[], Snapshot],
+        *,
+        clock_ns: Callable[[], int],
+        now_ns: Callable[[], int],
+        is_killed: Callable[[], bool],
+    ) -> None:
+        """`clock_ns` is monotonic, `now_ns` since the epoch; `is_killed` tells whether the kill file exists."""
+        self._settings = settings
+        self._ledger = ledger
+        self._snapshot = snapshot
+        self._clock_ns = clock_ns
+        self._now_ns = now_ns
+        self._is_killed = is_killed
+        self._deadline_ns = round(settings.injection.deadline_ms * 1_000_000)
+
+    def prepare(
+        self,
+        body: bytes,
+        endpoint: Endpoint,
+        request: WireRequest | None,
+        identity: Identity,
+        workplace: Workplace,
+        headers: Iterable[tuple[str, str]],
+    ) -> Prepared:
+        """The body to forward and what was done. `body` is content-decoded, `request` the same body parsed, None when
+        it could not be. Never raises."""
+        started_ns = self._clock_ns()
+        try:
+            prepared = self._prepare(body, endpoint, request, identity, workplace, headers, started_ns)
+        except _DeadlineError:
+            prepared = _untouched(body, "deadline")
+        except OffsetError as error:
+            _log.warning("nothing injected: %s", error)
+            prepared = _untouched(body, "offset")
+        except Exception as error:
+            # The border to the agent's traffic: no fault of ours may cost it a request. Told by the reason and the log.
+            _log.exception("nothing injected")
+            prepared = _untouched(body, f"error:{type(error).__name__}")
+        return _timed(prepared, self._clock_ns() - started_ns)
+
+    def _prepare(
+        self,
+        body: bytes,
+        endpoint: Endpoint,
+        request: WireRequest | None,
+        identity: Identity,
+        workplace: Workplace,
+        headers: Iterable[tuple[str, str]],
+        started_ns: int,
+    ) -> Prepared:
+        refused = self._refuse(endpoint, request, identity, workplace, headers)
+        if refused or request is None:
+            return _untouched(body, refused)
+        snapshot = self._snapshot()
+        conversation = conversation_key(request, identity, workplace)
+        entry = self._ledger.load(conversation)
+        facts = read_facts(
+            request,
+            identity,
+            workplace,
+            conversation=conversation,
+            entry=entry,
+            with_failures=identity.call_class in _ANSWERED and snapshot.answers_failures(workplace.repository),
+        )
+        self._check_deadline(started_ns)
+        plan = decide(facts, snapshot, entry, self._settings.injection, self._now_ns())
+        rewritten = _rewrite(body, request, plan)
+        self._check_deadline(started_ns)
+        if plan.entry is not None:
+            try:
+                self._ledger.save(plan.entry)
+            except OSError as error:
+                # What is not in the ledger can't be replayed, and would change the prefix with the next request.
+                _log.warning("nothing new injected, the ledger can't be written: %s", error)
+                plan = plan.replayed
+                rewritten = _rewrite(body, request, plan)
+        return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
+
+    def _refuse(
+        self,
+        endpoint: Endpoint,
+        request: WireRequest | None,
+        identity: Identity,
+        workplace: Workplace,
+        headers: Iterable[tuple[str, str]],
+    ) -> str:
+        """Why the request is left alone whatever it says; '' when it is not. Cheapest first."""
+        if request is None:
+            return "malformed"
+        if not self._settings.injection.enabled:
+            return "disabled"
+        if is_bypassed(headers):
+            return "bypass"
+        if self._is_killed():
+            return "killed"
+        if endpoint.kind is not Kind.INFERENCE or identity.call_class not in _WORKED_ON:
+            return "side_call"
+        if request.dialect not in _DIALECTS:
+            return "dialect"
+        if not workplace.repository:
+            return "unknown_project"
+        return "off_repository" if _is_off(workplace, self._settings.capture.off_repositories) else ""
+
+    def _check_deadline(self, started_ns: int) -> None:
+        if self._clock_ns() - started_ns > self._deadline_ns:
+            raise _DeadlineError
+
+
+def client_block(
+    snapshot: Snapshot, repository: str, harness: str, settings: InjectionSettings, session_seed: str, as_of_ns: int
+) -> str:
+    """The session block for `--append-system-prompt`, '' when there is nothing to say or the settings are against it.
+
+    For sessions whose client signs its requests: what it was handed, it signs itself. `session_seed` is the run id;
+    the proxy then finds the same memories withheld.
+    """
+    if not settings.enabled or settings.attested != "client" or not repository:
+        return ""
+    chosen = select(snapshot, repository, harness, settings, session_seed, as_of_ns, None)
+    return wording.session_block(chosen.shown, repository, as_of_ns)
+
+
+def _is_off(workplace: Workplace, off: Iterable[str]) -> bool:
+    """Whether the user excluded the repository (scope key), or a directory the agent works in."""
+    cwd = PurePath(workplace.cwd) if workplace.cwd else None
+    return any(
+        workplace.repository in (name, f"path:{name}") or (cwd is not None and cwd.is_relative_to(name)) for name in off
+    )
+
+
+def _rewrite(body: bytes, request: WireRequest, plan: Plan) -> Rewritten:
+    return insert(body, request, [Addition(item.index, item.placement.text) for item in plan.placed])
+
+
+def _untouched(body: bytes, skipped: str) -> Prepared:
+    return Prepared(body, Injected(skipped=skipped))
+
+
+def _timed(prepared: Prepared, overhead_ns: int) -> Prepared:
+    was = prepared.injected
+    injected = Injected(was.memory_ids, was.added_bytes, was.placements_json, was.skipped, overhead_ns)
+    return Prepared(prepared.body, injected, prepared.insertions)
+
+
+def _injected(plan: Plan, client_ids: tuple[str, ...], rewritten: Rewritten) -> Injected:
+    placed_ids = (id_ for item in plan.placed for id_ in item.placement.memory_ids)
+    log = [*(_shown(item) for item in plan.placed), *(_noted(note) for note in plan.notes)]
+    return Injected(
+        memory_ids=tuple(dict.fromkeys((*placed_ids, *client_ids))),
+        added_bytes=sum(len(insertion.data) for insertion in rewritten.insertions),
+        placements_json=orjson.dumps(log).decode() if log else "",
+        skipped=plan.skipped,
+    )
+
+
+def _shown(item: Placed) -> dict[str, Any]:
+    placement = item.placement
+    return {
+        "kind": placement.kind.value,
+        "state": "shown",
+        "anchor": placement.anchor,
+        "memory_ids": placement.memory_ids,
+        "bytes": len(placement.text.encode()),
+        "first": item.is_new,
+    }
+
+
+def _noted(note: Note) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "kind": str(note.kind),
+        "state": note.state,
+        "anchor": note.anchor,
+        "memory_ids": note.memory_ids,
+        "bytes": 0,
+        "first": note.is_first,
+    }
+    return {**out, "reason": note.reason} if note.reason else out

@@ -1,0 +1,124 @@
+"""Ledger: what was put where, so that it can be put there again.
+
+The client never sees what spanlore inserted and so never sends it back; a prompt cache sees the insertion as part of
+the prefix. Hence every placement is remembered as bytes and replayed in each later request of its conversation. An
+entry is saved before the request that it speaks of leaves, and survives a restart of the proxy.
+
+Values only; `capture.ledger_db` keeps them in SQLite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class PlacementKind(StrEnum):
+    """What an insertion is."""
+
+    SESSION_BLOCK = "session_block"
+    """Last in the system prompt."""
+    FAILURE_HINT = "failure_hint"
+    """Beside a failing tool result."""
+
+
+SYSTEM_ANCHOR = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One insertion, for the whole life of a conversation."""
+
+    kind: PlacementKind
+    anchor: str
+    """`system`, or the tool_use id of the result it stands beside."""
+    text: str
+    """Exactly what was inserted, unescaped."""
+    memory_ids: tuple[str, ...]
+    message_digest: str = ""
+    """32 hex digits: the anchor's message as it was. When the client drops or edits that message the hint goes too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the ledger knows of one conversation."""
+
+    conversation: str
+    """16 hex digits, see `facts.conversation_key`."""
+    is_decided: bool = False
+    """The session block was decided: there is one among the placements, or there never will be."""
+    has_answer: bool = False
+    """A request with an assistant's message was seen. Kept only where the key is derived from the opening."""
+    epoch: str = ""
+    """Names the summary that the agent's newest compaction had left when the block was decided. A new one means that
+    the agent itself has begun a new prefix."""
+    placements: tuple[Placement, ...] = ()
+    """The session block, if any, first; then hints in the order they were placed."""
+    updated_at_ns: int = 0
+    """When it was saved."""
+
+    @property
+    def session_block(self) -> Placement | None:
+        """The session block, if there is one."""
+        return next((item for item in self.placements if item.kind is PlacementKind.SESSION_BLOCK), None)
+
+    @property
+    def hints(self) -> tuple[Placement, ...]:
+        """All hints, oldest first."""
+        return tuple(item for item in self.placements if item.kind is PlacementKind.FAILURE_HINT)
+
+
+class LedgerStore(Protocol):
+    """Where entries are kept."""
+
+    def load(self, conversation: str) -> Entry | None:
+        """The newest entry, None when the conversation is not known."""
+
+    def save(self, entry: Entry) -> None:
+        """Keeps the entry. When it returns, a killed proxy will still know it.
+
+        Raises:
+            OSError: it could not be kept; nothing new may be inserted then.
+        """
+
+
+class MemoryLedger:
+    """A ledger that forgets with the process: for dry runs and tests."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+
+    def load(self, conversation: str) -> Entry | None:
+        return self.entries.get(conversation)
+
+    def save(self, entry: Entry) -> None:
+        self.entries[entry.conversation] = entry
+
+
+def entry_to_json(entry: Entry) -> dict[str, Any]:
+    """JSON object with the field names above."""
+    return asdict(entry)
+
+
+def entry_from_json(data: dict[str, Any]) -> Entry:
+    """The inverse of `entry_to_json`; keys of a newer version are left out.
+
+    Raises:
+        ValueError: not an entry.
+    """
+    try:
+        known = {key: value for key, value in data.items() if key in Entry.__dataclass_fields__}
+        return Entry(**{**known, "placements": tuple(_placement(item) for item in data.get("placements") or ())})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a ledger entry: {error}") from error
+
+
+def _placement(data: dict[str, Any]) -> Placement:
+    return Placement(
+        kind=PlacementKind(data["kind"]),
+        anchor=data["anchor"],
+        text=data["text"],
+        memory_ids=tuple(data["memory_ids"]),
+        message_digest=data.get("message_digest", ""),
+    )

@@ -1,0 +1,245 @@
+"""What goes into a request: the session block, failure hints, and what is replayed.
+
+The rules, and why:
+- **Session block**: decided once, at a conversation's first main request (no answer in it yet), then the same bytes for
+  ever; nothing then, nothing later. A conversation first seen in the middle gets none: a late block would change the
+  prefix that the provider has cached. It is decided anew only after the agent's own compaction, which has just begun a
+  new prefix.
+- **Failure hint**: after the newest user message, when one of its tool results failed in a way a memory answers. It is
+  replayed beside that result for as long as the client sends that message unchanged. A memory is hinted once in a
+  conversation. That it stands in the session block is no reason against it: the same fact changed behaviour when it
+  stood beside the action, and hardly when it stood at the start (research: memory systems §0).
+- **Sub-agents** get hints and no block. **Side calls** (title, token count, probe) get nothing and nothing is replayed:
+  they share no prefix with the conversation.
+- **Compaction** replays what stands already and gets nothing new. Claude Code's summarising request is the whole
+  conversation, tools and all, and one instruction more: leaving the block out would miss the cache for the whole
+  history, at the moment it is longest. That the summary may repeat a memory is the smaller harm: it was shown in that
+  session anyhow. A summariser without tools (opencode, pi) has a prefix of its own and gets nothing.
+- **Attested** requests (signed by the client, subscription credential) stay as they are unless the user said `rewrite`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from spanlore.genai.inference import CallClass
+from spanlore.memory.memory import Memory
+from spanlore.recall.rank import Match, Tier
+from spanlore.recall.snapshot import Snapshot
+from spanlore.settings.settings import InjectionSettings
+from spanlore_proxy.injection import wording
+from spanlore_proxy.injection.facts import Failure, RequestFacts
+from spanlore_proxy.injection.ledger import SYSTEM_ANCHOR, Entry, Placement, PlacementKind
+from spanlore_proxy.injection.offsets import SYSTEM
+from spanlore_proxy.injection.overlap import Said
+from spanlore_proxy.injection.selection import CLIENT_BLOCK, Note, make_notes, select, withhold
+
+MAX_HINTS_PER_REQUEST: Final = 2
+MAX_HINTS_PER_CONVERSATION: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A placement in this request."""
+
+    placement: Placement
+    index: int
+    """`offsets.SYSTEM`, or the index of the message."""
+    is_new: bool
+    """Decided now, not replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done with one request."""
+
+    placed: tuple[Placed, ...] = ()
+    entry: Entry | None = None
+    """To be saved before the request leaves; None when the ledger already says it."""
+    notes: tuple[Note, ...] = ()
+    skipped: str = ""
+    """Why nothing is placed; '' when something is."""
+
+    @property
+    def replayed(self) -> Plan:
+        """The plan without anything new: for when the ledger can't be written."""
+        placed = tuple(item for item in self.placed if not item.is_new)
+        return Plan(placed, None, self.notes, "" if placed else "ledger")
+
+
+def decide(
+    facts: RequestFacts, snapshot: Snapshot, entry: Entry | None, settings: InjectionSettings, now_ns: int
+) -> Plan:
+    """The plan for a request that nothing refuses altogether (see `injector`)."""
+    if facts.call_class is CallClass.COMPACTION:
+        placed = _replay(facts, entry) if entry and facts.has_tools else ()
+        return Plan(placed, skipped="" if placed else "side_call")
+    if facts.is_attested and settings.attested != "rewrite":
+        return _attested(facts, snapshot, entry, settings, now_ns)
+    return _place(facts, snapshot, entry, settings, now_ns)
+
+
+# --- a request that may be rewritten ---------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A plan in the making."""
+
+    facts: RequestFacts
+    snapshot: Snapshot
+    settings: InjectionSettings
+    now_ns: int
+    entry: Entry
+    is_changed: bool = False
+    new: set[str] = field(default_factory=set)
+    """Anchors of placements made now."""
+    notes: list[Note] = field(default_factory=list)
+    skipped: str = "nothing"
+
+    def change(self, entry: Entry) -> None:
+        self.is_changed = self.is_changed or entry != self.entry
+        self.entry = entry
+
+    def add(self, placement: Placement, kept: Iterable[Placement]) -> None:
+        self.new.add(placement.anchor)
+        self.change(dataclasses.replace(self.entry, placements=(*kept, placement)))
+
+
+def _place(
+    facts: RequestFacts, snapshot: Snapshot, entry: Entry | None, settings: InjectionSettings, now_ns: int
+) -> Plan:
+    is_restart = entry is not None and facts.is_derived and entry.has_answer and not facts.has_answer
+    known = entry if entry is not None and not is_restart else Entry(facts.conversation)
+    draft = _Draft(facts, snapshot, settings, now_ns, known)
+    if facts.call_class is CallClass.MAIN:
+        _decide_block(draft)
+    else:
+        draft.skipped = "subagent"
+    if facts.client_memory_ids:
+        draft.notes.append(_client_block(facts))
+    _decide_hints(draft)
+    if facts.is_derived and facts.has_answer:
+        draft.change(dataclasses.replace(draft.entry, has_answer=True))
+    placed = _replay(facts, draft.entry, draft.new)
+    saved = dataclasses.replace(draft.entry, updated_at_ns=now_ns) if draft.is_changed else None
+    return Plan(placed, saved, tuple(draft.notes), "" if placed else draft.skipped)
+
+
+def _decide_block(draft: _Draft) -> None:
+    facts, entry = draft.facts, draft.entry
+    is_refreshed = entry.is_decided and facts.epoch not in ("", entry.epoch)
+    if entry.is_decided and not is_refreshed:
+        return
+    old = entry.session_block
+    draft.change(dataclasses.replace(entry, is_decided=True, epoch=facts.epoch))
+    if facts.has_answer and not is_refreshed:
+        draft.skipped = "late"
+        return
+    if facts.client_memory_ids:
+        draft.skipped = CLIENT_BLOCK
+        return
+    said = Said(facts.system_texts, facts.opening_texts)
+    selection = select(
+        draft.snapshot, facts.repository, facts.harness, draft.settings, facts.session_seed, draft.now_ns, said
+    )
+    draft.notes += selection.notes
+    ids = tuple(sorted(memory.id for memory in selection.shown))
+    if old is not None and ids == old.memory_ids:
+        return  # the same bytes are cheaper than a newer date
+    hints = entry.hints
+    draft.change(dataclasses.replace(draft.entry, placements=hints))
+    if not ids:
+        draft.skipped = "withheld" if any(note.state == "withheld" for note in selection.notes) else "nothing"
+        return
+    text = wording.session_block(selection.shown, facts.repository, draft.now_ns)
+    draft.new.add(SYSTEM_ANCHOR)
+    block = Placement(PlacementKind.SESSION_BLOCK, SYSTEM_ANCHOR, text, ids)
+    draft.change(dataclasses.replace(draft.entry, placements=(block, *hints)))
+
+
+def _decide_hints(draft: _Draft) -> None:
+    made = 0
+    for failure in draft.facts.failures:
+        if any(hint.anchor == failure.tool_use_id for hint in draft.entry.hints):
+            continue
+        matches = _answering(draft, failure)
+        if not matches:
+            continue
+        if made >= MAX_HINTS_PER_REQUEST or len(draft.entry.hints) >= MAX_HINTS_PER_CONVERSATION:
+            draft.notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", matches, "cap", failure.tool_use_id)
+            continue
+        made += _hint(draft, failure, matches)
+
+
+def _hint(draft: _Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
+    kind, anchor = PlacementKind.FAILURE_HINT, failure.tool_use_id
+    hinted = {id_ for hint in draft.entry.hints for id_ in hint.memory_ids}
+    fresh = [memory for memory in matches if memory.id not in hinted]
+    draft.notes += make_notes(
+        kind, "skipped", [memory for memory in matches if memory.id in hinted], "repeated", anchor
+    )
+    fitting, missed = wording.fit_failure_hint(fresh, draft.settings.failure_hint_tokens)
+    draft.notes += make_notes(kind, "skipped", missed, "budget", anchor)
+    kept, withheld = withhold(fitting, draft.facts.session_seed, draft.settings.withhold_share)
+    draft.notes += make_notes(kind, "withheld", withheld, "", anchor)
+    if not kept:
+        if withheld and draft.skipped == "nothing":
+            draft.skipped = "withheld"
+        return False
+    text = wording.failure_hint(kept)
+    ids = tuple(memory.id for memory in kept)
+    placement = Placement(kind, anchor, text, ids, failure.anchor.message_digest)
+    draft.add(placement, draft.entry.placements)
+    return True
+
+
+def _answering(draft: _Draft, failure: Failure) -> list[Memory]:
+    """The very same failure's memories, else the one best for the same program and class."""
+    matches: tuple[Match, ...] = draft.snapshot.answering(
+        draft.facts.repository, draft.facts.harness, failure.signature, failure.program, failure.error_class
+    )
+    exact = [match.memory for match in matches if match.tier is Tier.SIGNATURE]
+    return exact or [match.memory for match in matches[:1]]
+
+
+def _replay(facts: RequestFacts, entry: Entry, new: Iterable[str] = ()) -> tuple[Placed, ...]:
+    """The entry's placements that stand in this request: the block, and hints whose message is still as it was."""
+    fresh = {failure.tool_use_id: failure.anchor for failure in facts.failures}
+    out: list[Placed] = []
+    for placement in entry.placements:
+        if placement.kind is PlacementKind.SESSION_BLOCK:
+            out.append(Placed(placement, SYSTEM, placement.anchor in new))
+            continue
+        anchor = facts.anchors.get(placement.anchor) or fresh.get(placement.anchor)
+        if anchor is not None and anchor.message_digest == placement.message_digest:
+            out.append(Placed(placement, anchor.message_index, placement.anchor in new))
+    return tuple(out)
+
+
+# --- a request that the client has signed ----------------------------------------------------------------------------
+
+
+def _attested(
+    facts: RequestFacts, snapshot: Snapshot, entry: Entry | None, settings: InjectionSettings, now_ns: int
+) -> Plan:
+    """Nothing is placed; what stands there by the client's own hand, and what would have been hinted, is noted."""
+    notes: list[Note] = []
+    if facts.client_memory_ids:
+        notes.append(_client_block(facts))
+    if facts.call_class is CallClass.MAIN and not facts.has_answer and settings.attested == "client":
+        seed = facts.run_id or facts.session_seed
+        chosen = select(snapshot, facts.repository, facts.harness, settings, seed, now_ns, None)
+        notes += [note for note in chosen.notes if note.state == "withheld"]
+    draft = _Draft(facts, snapshot, settings, now_ns, entry or Entry(facts.conversation))
+    for failure in facts.failures:
+        matches = _answering(draft, failure)
+        notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", matches, "attested", failure.tool_use_id)
+    return Plan(notes=tuple(notes), skipped="attested")
+
+
+def _client_block(facts: RequestFacts) -> Note:
+    return Note(CLIENT_BLOCK, "shown", facts.client_memory_ids, anchor=SYSTEM_ANCHOR, is_first=not facts.has_answer)

@@ -1,0 +1,126 @@
+"""The words an agent is shown.
+
+Rules, each with a reason (research: memory systems §3E, §5.6):
+- declarative: what was seen, where, when and how often. No order of ours: a recalled imperative was once executed.
+- no secrecy and no "never mention": such words make agents report the block as an attack.
+- tagged `<spanlore-memory>` and `<spanlore-hint>`, so that a person, a log and our own miner can tell it apart;
+- says of itself that it may be outdated, and that the repository, its files and the user come first;
+- a memory's own text can't end the tag or imitate a client's tag;
+- the same memories give the same bytes: lines are in order of id, dates are days in UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from spanlore.memory.memory import Memory, Source
+from spanlore.recall.budget import fit_to_budget
+
+BLOCK_TAG: Final = "spanlore-memory"
+HINT_TAG: Final = "spanlore-hint"
+
+MAX_TEXT_CHARS: Final = 400
+"""A memory's text is at most this long (spanlore.memory); longer is cut, so one memory can't fill the block."""
+
+_BLOCK_HEAD: Final = (
+    "What earlier sessions in this repository showed, recorded by spanlore on the user's machine. It may be outdated;"
+    " the repository, its instruction files and the user come first."
+)
+_HINT_HEAD: Final = "Seen before, in earlier sessions; it may be outdated."
+
+_SOURCE_WORDS: Final[dict[Source, str]] = {
+    Source.FAILURE_DELTA: "a failure and its fix",
+    Source.CORRECTION: "the user's correction",
+    Source.EXPLICIT: "the user's statement",
+    Source.MERGED: "merged work",
+    Source.REPEATED_LOOKUP: "repeated look-ups",
+}
+
+_TAG_START: Final = re.compile(
+    r"<(?=/?\s*(?:spanlore|system|user|assistant|human|instructions|command-|local-command|task-notification))",
+    re.IGNORECASE,
+)
+"""Tags that mean something to an agent or to us; other angle brackets (`git switch <name>`) stay as they are."""
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_MEMORY_ID: Final = re.compile(r"\[(m-[0-9a-f]{12})\]")
+
+
+def session_block(memories: Sequence[Memory], scope: str, as_of_ns: int) -> str:
+    """The block for the system prompt, lines in order of id; '' for no memories."""
+    if not memories:
+        return ""
+    lines = [memory_line(memory) for memory in sorted(memories, key=lambda memory: memory.id)]
+    head, foot = block_frame(scope, as_of_ns)
+    return "\n".join([head, *lines, foot])
+
+
+def fit_session_block(
+    memories: Iterable[Memory], scope: str, as_of_ns: int, budget_tokens: int
+) -> tuple[list[Memory], list[Memory]]:
+    """(those whose block keeps the budget, those tried that did not fit), in the order given, best first."""
+    frame = "\n".join(block_frame(scope, as_of_ns))
+    return fit_to_budget(((memory, memory_line(memory)) for memory in memories), budget_tokens, frame)
+
+
+def failure_hint(memories: Sequence[Memory]) -> str:
+    """The hint that stands after a failing tool result; '' for no memories."""
+    if not memories:
+        return ""
+    return "\n".join([_HINT_OPEN, *(memory_line(memory) for memory in memories), _HINT_CLOSE])
+
+
+def fit_failure_hint(memories: Iterable[Memory], budget_tokens: int) -> tuple[list[Memory], list[Memory]]:
+    """(those whose hint keeps the budget, those tried that did not fit), in the order given, best first."""
+    frame = f"{_HINT_OPEN}\n{_HINT_CLOSE}"
+    return fit_to_budget(((memory, memory_line(memory)) for memory in memories), budget_tokens, frame)
+
+
+def block_frame(scope: str, as_of_ns: int) -> tuple[str, str]:
+    """What stands before and after the lines of a session block."""
+    name = _CONTROL.sub(" ", scope).replace('"', "'").replace("<", "‹")
+    return f'<{BLOCK_TAG} scope="{name}" as-of="{_day(as_of_ns)}">\n{_BLOCK_HEAD}', f"</{BLOCK_TAG}>"
+
+
+def memory_line(memory: Memory) -> str:
+    """One line: id, text, and where it comes from."""
+    return f"- [{memory.id}] {inert(memory.text)} ({_provenance(memory)})"
+
+
+def inert(text: str) -> str:
+    """The text on one line, unable to open or close a tag."""
+    flat = " ".join(_CONTROL.sub(" ", text).split())
+    if len(flat) > MAX_TEXT_CHARS:
+        flat = flat[: MAX_TEXT_CHARS - 1].rstrip() + "…"
+    return _TAG_START.sub("‹", flat)
+
+
+def shown_ids(text: str) -> tuple[str, ...]:
+    """Ids of the memories in all session blocks within the text: what a client was handed and now sends itself."""
+    out: list[str] = []
+    start = text.find(f"<{BLOCK_TAG} ")
+    while start >= 0:
+        end = text.find(f"</{BLOCK_TAG}>", start)
+        end = len(text) if end < 0 else end
+        out.extend(_MEMORY_ID.findall(text, start, end))
+        start = text.find(f"<{BLOCK_TAG} ", end)
+    return tuple(dict.fromkeys(out))
+
+
+def _provenance(memory: Memory) -> str:
+    words = [_SOURCE_WORDS[memory.source]]
+    if memory.session_count > 1:
+        words.append(f"in {memory.session_count} sessions")
+    if memory.updated_at_ns > 0:
+        words.append(f"last {_day(memory.updated_at_ns)}" if memory.session_count > 1 else _day(memory.updated_at_ns))
+    return ", ".join(words)
+
+
+def _day(time_ns: int) -> str:
+    return datetime.fromtimestamp(time_ns // 1_000_000_000, tz=UTC).date().isoformat()
+
+
+_HINT_OPEN: Final = f"<{HINT_TAG}>\n{_HINT_HEAD}"
+_HINT_CLOSE: Final = f"</{HINT_TAG}>"

@@ -1,0 +1,79 @@
+"""The variables that lead an agent through the proxy (wire.md §1: one set covers all eight agents measured).
+
+What is set, and why:
+- `HTTPS_PROXY`, `https_proxy`: every agent reads one of them. `HTTP_PROXY` is left alone: no agent needs it, and with
+  it Claude Code sends plain requests to loopback servers through the proxy as well.
+- `NODE_EXTRA_CA_CERTS` (Node, Bun), `CODEX_CA_CERTIFICATE` (codex), `SSL_CERT_FILE` (Bun, Rust, Go, OpenSSL, httpx),
+  `REQUESTS_CA_BUNDLE` (requests, botocore), `CURL_CA_BUNDLE` (curl, wherever it was built).
+- `GIT_SSL_CAINFO`, `PIP_CERT` and the like only where the caller had set them: hosts of git and of packages are
+  tunnelled, so these programs need no CA of ours, while the variable would override the user's own configuration.
+- `NO_PROXY`: the user's, and loopback.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from spanlore_proxy.launch.ca import Trust
+
+REPLACING: Final = ("SSL_CERT_FILE", "CODEX_CA_CERTIFICATE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+"""Always set, to the bundle of all roots."""
+
+REPLACED_IF_SET: Final = (
+    "AWS_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
+    "DENO_CERT",
+    "GIT_SSL_CAINFO",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    "HTTPLIB2_CA_CERTS",
+    "NIX_SSL_CERT_FILE",
+    "PIP_CERT",
+)
+"""They win over `SSL_CERT_FILE` in their programs, so what the caller pointed elsewhere has to learn our CA too."""
+
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+
+
+def proxy_url(port: int, run_id: str = "", token: str = "") -> str:
+    """The URL agents are pointed at; with a run's credentials its working directory is known without asking."""
+    user = f"{run_id}:{token}@" if run_id else ""
+    return f"http://{user}127.0.0.1:{port}"
+
+
+def agent_environment(url: str, trust: Trust, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables to set over `environ`, nothing else."""
+    bundle = str(trust.bundle)
+    no_proxy = _no_proxy(environ)
+    return {
+        "HTTPS_PROXY": url,
+        "https_proxy": url,
+        "NO_PROXY": no_proxy,
+        "no_proxy": no_proxy,
+        "NODE_EXTRA_CA_CERTS": str(trust.extra),
+        **dict.fromkeys(REPLACING, bundle),
+        **{name: bundle for name in REPLACED_IF_SET if environ.get(name)},
+    }
+
+
+def other_proxy(environ: Mapping[str, str]) -> str:
+    """A proxy of somebody else's that ours will stand in front of; '' if none, credentials left out."""
+    url = environ.get("https_proxy") or environ.get("HTTPS_PROXY") or ""
+    bare = re.sub(r"//[^@/]*@", "//", url)
+    return "" if not bare or re.match(r"https?://(127\.0\.0\.1|localhost|\[::1\])[:/]?", bare) else bare
+
+
+def bypassed(host: str, environ: Mapping[str, str]) -> bool:
+    """Whether the caller's own NO_PROXY keeps `host` away from any proxy, ours too."""
+    names = [word.strip().lower().lstrip("*").lstrip(".") for word in _listed(environ) if word.strip()]
+    return any(not name or host == name or host.endswith(f".{name}") for name in names)
+
+
+def _listed(environ: Mapping[str, str]) -> list[str]:
+    return [word for name in ("NO_PROXY", "no_proxy") for word in environ.get(name, "").split(",") if word.strip()]
+
+
+def _no_proxy(environ: Mapping[str, str]) -> str:
+    return ",".join(dict.fromkeys([*(word.strip() for word in _listed(environ)), *LOOPBACK]))

@@ -1,0 +1,93 @@
+"""Ports, settled before anything starts: configured, or free where 0 is configured.
+
+A taken one is told with its holder and the setting to change.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import Final
+
+import psutil
+
+from spanlore.settings import Settings
+
+HOST: Final = "127.0.0.1"
+BACKLOG: Final = 1024
+"""Connections that wait while the proxy restarts; the system may cap it (128 on macOS)."""
+
+
+class PortTakenError(OSError):
+    """A configured port is held by another process. The message says which, by whom, and what to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Where the daemon listens. The proxy's socket is listening already and stays open while the proxy restarts."""
+
+    proxy: socket.socket
+    collector: int
+    clickhouse: int
+
+    @property
+    def proxy_port(self) -> int:
+        return int(self.proxy.getsockname()[1])
+
+
+def settle(settings: Settings) -> Ports:
+    """Raises: PortTakenError."""
+    proxy = _bind(settings.proxy.port, "proxy.port")
+    others: list[socket.socket] = []
+    try:
+        others.append(_bind(settings.collector.port, "collector.port"))
+        # Both are held until both are known, so that two free ports are two.
+        others.append(_bind(settings.collector.clickhouse_port, "collector.clickhouse_port"))
+        proxy.listen(BACKLOG)
+        collector, clickhouse = (int(taken.getsockname()[1]) for taken in others)
+    except BaseException:
+        proxy.close()
+        raise
+    finally:
+        for taken in others:
+            taken.close()
+    return Ports(proxy, collector, clickhouse)
+
+
+def _bind(port: int, setting: str) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((HOST, port))
+        if port:
+            # On Linux bind() succeeds beside another socket with SO_REUSEADDR; listen() is what tells.
+            made.listen(1)
+    except OSError as error:
+        made.close()
+        raise PortTakenError(_taken(port, setting, error)) from None
+    return made
+
+
+def _taken(port: int, setting: str, error: OSError) -> str:
+    holder = holder_of(port)
+    by = f" by {holder}" if holder else ""
+    variable = f"SPANLORE_{setting.replace('.', '_').upper()}"
+    state = f"taken{by}" if error.errno in (48, 98) else f"not usable: {error.strerror}"
+    return (
+        f"port {port} ({setting}) is {state}. "
+        f"Stop that program, or set {variable} (or {setting} in config.toml) to another port; 0 takes a free one."
+    )
+
+
+def holder_of(port: int) -> str:
+    """`pid 123 (name)` of the process that listens there; '' where the system doesn't tell."""
+    try:
+        for connection in psutil.net_connections("tcp4"):
+            # An unbound socket has an empty address.
+            here = connection.laddr.port if connection.laddr else 0
+            if connection.status == psutil.CONN_LISTEN and here == port and connection.pid:
+                return f"pid {connection.pid} ({psutil.Process(connection.pid).name()})"
+    except (psutil.Error, OSError):
+        # macOS tells other processes' sockets only to root.
+        pass
+    return ""

@@ -1,0 +1,141 @@
+"""`spanlore run`: this process becomes the agent, with the environment that leads it through the proxy.
+
+The agent is exec'ed, not spawned: exit code, signals, terminal, process group and job control are its own because it
+is the process. Without a daemon the agent runs all the same, unproxied, and the user is told (the first promise: any
+trouble of ours means pass-through); `--require` makes that an error.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import spanlore
+from spanlore.settings import Paths, Settings, child_environment
+from spanlore_proxy.launch.agents import harness_of, takes_client_block, with_client_block
+from spanlore_proxy.launch.ca import ensure_trust
+from spanlore_proxy.launch.daemon import Daemon, settings_digest
+from spanlore_proxy.launch.environment import agent_environment, bypassed, other_proxy, proxy_url
+from spanlore_proxy.launch.runs import Run, new_run, write_run
+from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon
+
+log = logging.getLogger(__name__)
+
+NOT_FOUND = 127
+"""What shells exit with when a command is not found."""
+NOT_EXECUTABLE = 126
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What will be exec'ed."""
+
+    program: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    """Set over the caller's own."""
+
+
+def run_agent(argv: Sequence[str], settings: Settings, paths: Paths, say: Say, *, require: bool = False) -> int:
+    """Becomes the agent; returns only if that is not possible, with an exit code.
+
+    Raises:
+        DaemonStartError: with `require`, when there is no daemon.
+    """
+    environ = child_environment({})
+    program = shutil.which(argv[0], path=environ.get("PATH"))
+    if program is None:
+        say(f"{argv[0]}: no such command. Is the agent installed, and its directory in PATH?")
+        return NOT_FOUND
+    try:
+        daemon = ensure_daemon(paths)
+        launch = prepare(argv, program, daemon, settings, paths, environ, say)
+    except (DaemonStartError, OSError) as error:
+        if require:
+            raise DaemonStartError(str(error)) from error
+        say(f"{error}\n{argv[0]} runs WITHOUT the proxy: nothing is captured and no memory is given.")
+        launch = Launch(program, tuple(argv), {})
+    return become(launch, say)
+
+
+def prepare(
+    argv: Sequence[str],
+    program: str,
+    daemon: Daemon,
+    settings: Settings,
+    paths: Paths,
+    environ: Mapping[str, str],
+    say: Say = lambda text: None,
+) -> Launch:
+    """Writes the run file and puts together what is exec'ed."""
+    run = new_run(harness_of(argv), Path.cwd(), os.getpid(), time.time_ns())
+    write_run(paths, run)
+    url = proxy_url(daemon.proxy_port, run.run_id, run.token)
+    for text in warnings(daemon, settings, environ):
+        say(text)
+    words = list(argv)
+    if takes_client_block(argv, environ) and settings.injection.enabled and settings.injection.attested == "client":
+        words = with_client_block(argv, _client_block(run, settings, paths, say))
+    return Launch(program, tuple(words), agent_environment(url, ensure_trust(paths, environ), environ))
+
+
+def warnings(daemon: Daemon, settings: Settings, environ: Mapping[str, str]) -> list[str]:
+    """What the user would otherwise wonder about."""
+    out = []
+    if daemon.version != spanlore.__version__:
+        out.append(f"the running daemon is {daemon.version}, this is {spanlore.__version__}; `spanlore down` ends it.")
+    elif daemon.settings_digest not in ("", settings_digest(settings)):
+        out.append(
+            "the running daemon was started with other settings; `spanlore down` and start again to apply these."
+        )
+    other = other_proxy(environ)
+    if other:
+        out.append(f"HTTPS_PROXY was {other}; spanlore's proxy goes to the API directly, not through that one.")
+    if bypassed("api.anthropic.com", environ):
+        out.append("NO_PROXY keeps LLM API hosts away from every proxy, spanlore's too: nothing will be captured.")
+    return out
+
+
+def become(launch: Launch, say: Say) -> int:
+    """exec. Returns an exit code if the system refuses."""
+    # Python ignores these two, and what is ignored stays ignored across exec: `agent | head` would not end.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execve(launch.program, launch.argv, child_environment(launch.environment))
+    except OSError as error:
+        say(f"{launch.program}: {error.strerror}")
+        return NOT_EXECUTABLE
+
+
+def _client_block(run: Run, settings: Settings, paths: Paths, say: Say) -> str:
+    """The session block for a client that signs what it sends; '' when there is nothing to say."""
+    from spanlore_proxy.injection.injector import client_block
+
+    if paths.kill_file.exists() or not run.repository or _is_off(run, settings):
+        return ""
+    try:
+        return client_block(paths.snapshot_file, run.repository, run.harness, settings.injection, run.run_id)
+    except Exception as error:
+        # A process shell: whatever is wrong with the snapshot must not keep the agent from starting.
+        say(f"no memory is given: {error}")
+        return ""
+
+
+def _is_off(run: Run, settings: Settings) -> bool:
+    cwd = Path(run.cwd)
+    return any(
+        name == run.repository or (name.startswith("/") and cwd.is_relative_to(name))
+        for name in settings.capture.off_repositories
+    )

@@ -1,0 +1,87 @@
+"""Run files: what `spanlore run` knows about an agent, for the proxy to read when the agent's first tunnel arrives."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from spanlore.repository import locate
+from spanlore.settings import Paths
+from spanlore_proxy.launch.daemon import write_private
+
+KEPT_NS: Final = 7 * 24 * 3600 * 10**9
+"""A run's file stays this long after its process: what the agent left in the background may still send."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One `spanlore run`. `pid` is the agent's own, since the agent replaces the process that wrote this."""
+
+    run_id: str
+    token: str
+    created_at_ns: int
+    pid: int
+    harness: str
+    harness_version: str
+    cwd: str
+    repository: str
+    sub_path: str
+    branch: str
+
+
+def new_run(harness: str, cwd: Path, pid: int, now_ns: int) -> Run:
+    """A run with an id and a token of its own, and its workplace."""
+    checkout = locate(cwd)
+    return Run(
+        run_id=f"run-{secrets.token_hex(6)}",
+        token=secrets.token_hex(16),
+        created_at_ns=now_ns,
+        pid=pid,
+        harness=harness,
+        harness_version="",
+        cwd=str(cwd),
+        repository=checkout.scope,
+        sub_path=checkout.sub_path,
+        branch=checkout.branch,
+    )
+
+
+def write_run(paths: Paths, run: Run) -> Path:
+    path = paths.runs_dir / f"{run.run_id}.json"
+    write_private(path, asdict(run))
+    return path
+
+
+def live_runs(paths: Paths) -> list[Run]:
+    """Runs whose agent is alive."""
+    return [run for _, run in _all(paths) if _is_alive(run)]
+
+
+def prune_runs(paths: Paths, now_ns: int) -> None:
+    """Removes the files of runs that are long over."""
+    for path, run in _all(paths):
+        if now_ns - run.created_at_ns > KEPT_NS and not _is_alive(run):
+            path.unlink(missing_ok=True)
+
+
+def _all(paths: Paths) -> Iterator[tuple[Path, Run]]:
+    for path in sorted(paths.runs_dir.glob("run-*.json")):
+        try:
+            yield path, Run(**json.loads(path.read_bytes()))
+        except (OSError, ValueError, TypeError):
+            # Not written by this version, or gone meanwhile.
+            continue
+
+
+def _is_alive(run: Run) -> bool:
+    try:
+        # The process wrote the file after it had started; a later one with that pid is another.
+        return psutil.Process(run.pid).create_time() * 1e9 <= run.created_at_ns + 10**9
+    except psutil.Error:
+        return False

@@ -1,0 +1,122 @@
+"""What `spanlore status` shows: the daemon's processes and ports, the proxy's counters, the collector's own word."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import psutil
+
+from spanlore.settings import Paths
+from spanlore_proxy.launch.daemon import Daemon
+from spanlore_proxy.launch.environment import proxy_url
+from spanlore_proxy.launch.ports import HOST
+from spanlore_proxy.launch.runs import live_runs
+
+PATIENCE_S: Final = 5.0
+
+
+def status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
+    """Everything as one JSON-able object. `healthy` is false when a process is down or the collector doesn't answer."""
+    processes = [_process(child.name, child.pid, child.restarts) for child in daemon.processes]
+    collector = collector_status(daemon, paths)
+    return {
+        "healthy": all(process["alive"] for process in processes) and "error" not in collector,
+        "pid": daemon.pid,
+        "version": daemon.version,
+        "up_s": round(time.time() - daemon.started_at_ns / 1e9, 1),
+        "proxy": proxy_url(daemon.proxy_port),
+        "collector": f"http://{HOST}:{daemon.collector_port}",
+        "clickhouse": f"http://{HOST}:{daemon.clickhouse_port}",
+        "state_dir": str(paths.state_dir),
+        "injection_stopped": paths.kill_file.exists(),
+        "processes": [_process("supervisor", daemon.pid, 0), *processes],
+        "runs": [
+            {"run_id": run.run_id, "pid": run.pid, "harness": run.harness, "cwd": run.cwd} for run in live_runs(paths)
+        ],
+        "capture": proxy_counters(paths),
+        "store": collector,
+    }
+
+
+def proxy_counters(paths: Paths) -> dict[str, Any]:
+    """The file that the proxy rewrites once a second; empty before its first word."""
+    try:
+        data = json.loads(paths.proxy_status_file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def collector_status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
+    """`GET /v1/status`, or `{"error": why}`."""
+    request = urllib.request.Request(
+        f"http://{HOST}:{daemon.collector_port}/v1/status", headers={"Authorization": f"Bearer {paths.token()}"}
+    )
+    # Loopback: never through a proxy that the environment names, least of all our own.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=PATIENCE_S) as response:
+            data = json.load(response)
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        return {"error": f"the collector does not answer: {getattr(error, 'reason', error)}"}
+    return data if isinstance(data, dict) else {"error": "the collector's answer is no object"}
+
+
+def render(found: Mapping[str, Any]) -> str:
+    """The same for people."""
+    lines = [
+        f"spanlore {found['version']} is up for {_duration(found['up_s'])}"
+        + ("" if found["healthy"] else ", but not healthy"),
+        *(f"  {name:<12} {found[key]}" for name, key in _PLACES),
+    ]
+    if found["injection_stopped"]:
+        lines.append("  Injection is stopped by the kill file; remove it to go on.")
+    lines.append("processes")
+    for process in found["processes"]:
+        state = f"pid {process['pid']}, {process['memory_mb']} MB" if process["alive"] else "DOWN"
+        again = f", started again {process['restarts']} ×" if process["restarts"] else ""
+        lines.append(f"  {process['name']:<12} {state}{again}")
+    lines += ["agents running", *(f"  {run['run_id']}  {run['harness']:<12} {run['cwd']}" for run in found["runs"])]
+    for title in ("capture", "store"):
+        lines += [title, *(f"  {name:<44} {value}" for name, value in flat(found[title]))]
+    return "\n".join(lines)
+
+
+_PLACES: Final = (
+    ("agents go to", "proxy"),
+    ("OTLP and API", "collector"),
+    ("ClickHouse", "clickhouse"),
+    ("state in", "state_dir"),
+)
+
+
+def flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """`a.b` → value of a nested object, lists as one line."""
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            yield f"{prefix}{key}", ", ".join(map(str, value)) or "–"
+        else:
+            yield f"{prefix}{key}", str(value)
+
+
+def _process(name: str, pid: int, restarts: int) -> dict[str, Any]:
+    try:
+        process = psutil.Process(pid) if pid else None
+        alive = process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        memory_mb = process.memory_info().rss // 1024**2 if process is not None and alive else 0
+    except psutil.Error:
+        alive, memory_mb = False, 0
+    return {"name": name, "pid": pid, "alive": alive, "memory_mb": memory_mb, "restarts": restarts}
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,225 @@
+"""The daemon: one per user, three processes, restarted when they fall, stopped in order.
+
+Order of starting: lock, leftovers of a killed daemon, CA, ports, processes, health, `daemon.json`. Order of stopping:
+extractor, proxy (its spool stays), collector last, so that what the proxy still ships is taken. The supervisor owns the
+proxy's listening socket, so while the proxy restarts an agent's connection waits instead of being refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+import psutil
+
+import spanlore
+from spanlore.settings import Paths, Settings, child_environment
+from spanlore_proxy.launch import ports as port_settling
+from spanlore_proxy.launch.ca import ensure_ca
+from spanlore_proxy.launch.child import Child, Program
+from spanlore_proxy.launch.daemon import ChildState, Daemon, DaemonLock, settings_digest, write_daemon
+from spanlore_proxy.launch.ports import HOST, Ports
+from spanlore_proxy.launch.runs import prune_runs
+
+START_DEADLINE_S: Final = 60.0
+"""From spawning to all answering. About 3 s on an idle machine; the rest is for loaded ones."""
+GIVE_UP_AFTER: Final = 4
+"""Failures in a row before the first health that end the start with the log's last lines."""
+LEFTOVER_PATIENCE_S: Final = 12.0
+"""The leash takes up to 8 s to end the processes of a supervisor that was killed."""
+
+log = logging.getLogger(__name__)
+
+
+class StartError(RuntimeError):
+    """The daemon did not come up. The message says which process and shows the end of its log."""
+
+
+def programs(paths: Paths, ports: Ports) -> list[Program]:
+    """The three processes, in the order they start."""
+    environment = child_environment(
+        {
+            "SPANLORE_PROXY_PORT": str(ports.proxy_port),
+            "SPANLORE_COLLECTOR_PORT": str(ports.collector),
+            "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": str(ports.clickhouse),
+            "SPANLORE_CONFIG_DIR": str(paths.config_dir),
+            "SPANLORE_STATE_DIR": str(paths.state_dir),
+            # The daemon may be started from a shell whose HTTPS_PROXY is a proxy, perhaps this very one.
+            "NO_PROXY": "localhost,127.0.0.1,::1",
+            "no_proxy": "localhost,127.0.0.1,::1",
+            "PYTHONUNBUFFERED": "1",
+        }
+    )
+    descriptor = ports.proxy.fileno()
+    return [
+        Program("collector", "spanlore_collector", environment=environment),
+        Program(
+            "proxy",
+            "spanlore_proxy",
+            ("--listen-fd", str(descriptor)),
+            pass_fds=(descriptor,),
+            environment=environment,
+        ),
+        Program("extractor", "spanlore_extractor", environment=environment),
+    ]
+
+
+class Supervisor:
+    """One daemon's life."""
+
+    def __init__(
+        self, settings: Settings, paths: Paths, made: Callable[[Paths, Ports], list[Program]] = programs
+    ) -> None:
+        """`made` names the processes, in the order they start."""
+        self._settings = settings
+        self._paths = paths
+        self._programs = made
+        self._started_at_ns = 0
+        self._ports: Ports | None = None
+        self._children: list[Child] = []
+        self._stop = asyncio.Event()
+        self._is_up = False
+
+    async def run(self, on_up: Callable[[Daemon], None] = lambda daemon: None) -> None:
+        """Runs until SIGTERM, SIGINT or SIGHUP.
+
+        Raises:
+            DaemonRunningError: another daemon of this user runs.
+            PortTakenError: a configured port is not free.
+            StartError: a process does not come up.
+        """
+        with DaemonLock(self._paths) as lock:
+            self._started_at_ns = time.time_ns()
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                loop.add_signal_handler(number, self.stop)
+            await end_leftovers(lock.before.processes if lock.before else ())
+            prune_runs(self._paths, time.time_ns())
+            ensure_ca(self._paths)
+            self._ports = port_settling.settle(self._settings)
+            try:
+                await self._serve(on_up)
+            finally:
+                await self._end_all()
+                self._ports.proxy.close()
+                self._paths.daemon_file.unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """Ends `run` in order."""
+        self._stop.set()
+
+    async def _serve(self, on_up: Callable[[Daemon], None]) -> None:
+        assert self._ports is not None
+        self._children = [
+            Child(program, self._paths.log_dir, self._write) for program in self._programs(self._paths, self._ports)
+        ]
+        for child in self._children:
+            child.start()
+        health = asyncio.create_task(self._wait_for_health(self._ports))
+        stopping = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait([health, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if health.done():
+                health.result()
+                self._is_up = True
+                self._write()
+                on_up(self._daemon())
+                log.info("up: proxy %s, collector %s", self._ports.proxy_port, self._ports.collector)
+            await stopping
+            log.info("stopping")
+        finally:
+            for task in (health, stopping):
+                task.cancel()
+            await asyncio.gather(health, stopping, return_exceptions=True)
+
+    async def _end_all(self) -> None:
+        # The reverse of starting.
+        for child in reversed(self._children):
+            await child.stop()
+
+    async def _wait_for_health(self, ports: Ports) -> None:
+        end = time.monotonic() + START_DEADLINE_S
+        waiting = {"collector": ports.collector, "ClickHouse interface": ports.clickhouse, "proxy": ports.proxy_port}
+        while waiting:
+            for name, port in list(waiting.items()):
+                if await answers(port, "/healthz" if name == "collector" else None):
+                    del waiting[name]
+            failing = [child for child in self._children if child.failures_in_a_row >= GIVE_UP_AFTER]
+            if failing and waiting:
+                raise StartError(f"the {failing[0].program.name} does not start:\n{failing[0].log_tail()}")
+            if waiting and time.monotonic() > end:
+                names = " and ".join(waiting)
+                raise StartError(f"no answer from {names} in {START_DEADLINE_S:.0f} s; see {self._paths.log_dir}")
+            await asyncio.sleep(0.05 if waiting else 0)
+
+    def _daemon(self) -> Daemon:
+        assert self._ports is not None
+        return Daemon(
+            pid=os.getpid(),
+            version=spanlore.__version__,
+            started_at_ns=self._started_at_ns,
+            proxy_port=self._ports.proxy_port,
+            collector_port=self._ports.collector,
+            clickhouse_port=self._ports.clickhouse,
+            settings_digest=settings_digest(self._settings),
+            processes=tuple(child.state for child in self._children),
+        )
+
+    def _write(self) -> None:
+        """`daemon.json`, rewritten whenever a process was started again."""
+        if self._is_up:
+            write_daemon(self._paths, self._daemon())
+
+
+async def answers(port: int, path: str | None = None, patience_s: float = 2.0) -> bool:
+    """Whether something behind `port` answers: with 200 on `path`, or anything at all on a bare request.
+
+    The proxy's socket accepts before the proxy runs, so a connection alone proves nothing. mitmproxy answers an
+    origin-form request with 400 by itself, without going anywhere.
+    """
+    try:
+        async with asyncio.timeout(patience_s):
+            reader, writer = await asyncio.open_connection(HOST, port)
+            try:
+                writer.write(f"GET {path or '/'} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode())
+                line = await reader.readline()
+            finally:
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+    except (OSError, TimeoutError):
+        return False
+    words = line.split()
+    return line.startswith(b"HTTP/") and (path is None or words[1:2] == [b"200"])
+
+
+async def end_leftovers(children: Sequence[ChildState], patience_s: float = LEFTOVER_PATIENCE_S) -> None:
+    """Waits for the processes of a supervisor that was killed: they hold the store and the ports for some seconds."""
+    left = [process for child in children if (process := _ours(child)) is not None]
+    end = time.monotonic() + patience_s
+    while left and time.monotonic() < end:
+        await asyncio.sleep(0.05)
+        left = [process for process in left if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    for process in left:
+        log.warning("killing pid %s, left behind by a daemon that was killed", process.pid)
+        with suppress(psutil.Error):
+            process.kill()
+
+
+def _ours(child: ChildState) -> psutil.Process | None:
+    """The process, if that pid still is it: started within a minute of what was noted (the system derives start times
+    from the boot time, which moves with clock corrections), and running one of our modules."""
+    try:
+        process = psutil.Process(child.pid)
+        same_time = abs(process.create_time() * 1e9 - child.started_at_ns) < 60e9
+        if child.pid and same_time and any("spanlore_" in word for word in process.cmdline()):
+            return process
+    except psutil.Error:
+        pass
+    return None

@@ -1,0 +1,212 @@
+"""SpanRecord ↔ OTLP `ExportTraceServiceRequest`, protobuf.
+
+`encode_request` and `decode_request` are exact inverses for what a SpanRecord can express, as long as its records are
+grouped as they come (the order of spans is kept within one resource and scope). Several serialized requests put one
+after another are one valid request, because `resource_spans` is a repeated field: the proxy's shipper relies on it.
+
+What foreign senders write and a SpanRecord cannot express is kept as text: nested values and mixed lists as JSON, bytes
+as base64. Lone surrogates, which JSON allows and protobuf refuses, become `?`.
+
+Source: opentelemetry-proto 1.x, `trace/v1/trace.proto`, `common/v1/common.proto`; docs/specification.md of that
+repository.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
+
+from spanlore.spans.record import AttributeValue, SpanEvent, SpanKind, SpanLink, SpanRecord, StatusCode
+
+_KINDS = (
+    SpanKind.UNSPECIFIED,
+    SpanKind.INTERNAL,
+    SpanKind.SERVER,
+    SpanKind.CLIENT,
+    SpanKind.PRODUCER,
+    SpanKind.CONSUMER,
+)
+"""By the number of `Span.SpanKind`."""
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
+
+
+class MalformedOtlpError(ValueError):
+    """The sender's bytes are not an OTLP trace request."""
+
+
+def encode_request(records: Sequence[SpanRecord]) -> bytes:
+    """One serialized `ExportTraceServiceRequest`; no records give no bytes, which is an empty request."""
+    request = ExportTraceServiceRequest()
+    resources: dict[tuple[Any, ...], ResourceSpans] = {}
+    scopes: dict[tuple[Any, ...], ScopeSpans] = {}
+    for record in records:
+        resource_key = (record.schema_url, *_key(record.resource))
+        scope_key = (resource_key, record.scope_name, record.scope_version)
+        scope = scopes.get(scope_key)
+        if scope is None:
+            resource = resources.get(resource_key)
+            if resource is None:
+                resource = resources[resource_key] = request.resource_spans.add(schema_url=record.schema_url)
+                _put_attributes(resource.resource.attributes, record.resource)
+            scope = scopes[scope_key] = resource.scope_spans.add(schema_url=record.schema_url)
+            scope.scope.name, scope.scope.version = _text(record.scope_name), _text(record.scope_version)
+        _put_span(scope.spans.add(), record)
+    return request.SerializeToString()
+
+
+def decode_request(data: bytes) -> list[SpanRecord]:
+    """The spans of a serialized request, in its order. Ids are as sent; whether they are valid is for the caller.
+
+    Raises:
+        MalformedOtlpError: not protobuf, or not this message.
+    """
+    try:
+        request = ExportTraceServiceRequest.FromString(data)
+    except DecodeError as error:
+        raise MalformedOtlpError(f"not an OTLP trace request: {error}") from None
+    return records_of(request)
+
+
+def records_of(request: ExportTraceServiceRequest) -> list[SpanRecord]:
+    """The spans of a parsed request. Records of one resource share its attribute mapping."""
+    out: list[SpanRecord] = []
+    for resource_spans in request.resource_spans:
+        resource = _attributes(resource_spans.resource.attributes)
+        for scope_spans in resource_spans.scope_spans:
+            scope = scope_spans.scope
+            name, version = scope.name, scope.version
+            schema_url = scope_spans.schema_url or resource_spans.schema_url
+            out.extend(_record(span, resource, name, version, schema_url) for span in scope_spans.spans)
+    return out
+
+
+def _put_span(span: Span, record: SpanRecord) -> None:
+    span.trace_id, span.span_id = record.trace_id, record.span_id
+    if record.parent_span_id is not None:
+        span.parent_span_id = record.parent_span_id
+    span.name = _text(record.name)
+    span.kind = _KIND_NUMBERS[record.kind]  # type: ignore[assignment]  # the stub wants its own NewType
+    span.start_time_unix_nano, span.end_time_unix_nano = record.start_time_ns, record.end_time_ns
+    span.trace_state = _text(record.trace_state)
+    _put_attributes(span.attributes, record.attributes)
+    if record.status_code is not StatusCode.UNSET or record.status_message:
+        span.status.code = record.status_code.value  # type: ignore[assignment]
+        span.status.message = _text(record.status_message)
+    for event in record.events:
+        added = span.events.add(time_unix_nano=event.time_ns, name=_text(event.name))
+        _put_attributes(added.attributes, event.attributes)
+    for link in record.links:
+        to = span.links.add(trace_id=link.trace_id, span_id=link.span_id, trace_state=_text(link.trace_state))
+        _put_attributes(to.attributes, link.attributes)
+
+
+def _put_attributes(into: Any, attributes: Mapping[str, AttributeValue]) -> None:
+    for key, value in attributes.items():
+        pair = into.add()
+        pair.key = _text(key)
+        _put_value(pair.value, value)
+
+
+def _put_value(into: AnyValue, value: AttributeValue) -> None:
+    # bool before int: True is an int too.
+    if isinstance(value, str):
+        into.string_value = _text(value)
+    elif isinstance(value, bool):
+        into.bool_value = value
+    elif isinstance(value, int):
+        into.int_value = value
+    elif isinstance(value, float):
+        into.double_value = value
+    else:
+        into.array_value.SetInParent()
+        for word in value:
+            into.array_value.values.add(string_value=_text(word))
+
+
+def _record(span: Span, resource: Mapping[str, AttributeValue], name: str, version: str, schema_url: str) -> SpanRecord:
+    kind, status = span.kind, span.status
+    return SpanRecord(
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        parent_span_id=span.parent_span_id or None,
+        name=span.name,
+        kind=_KINDS[kind] if 0 <= kind < len(_KINDS) else SpanKind.UNSPECIFIED,
+        start_time_ns=span.start_time_unix_nano,
+        end_time_ns=span.end_time_unix_nano,
+        attributes=_attributes(span.attributes),
+        resource=resource,
+        scope_name=name,
+        scope_version=version,
+        status_code=StatusCode(status.code) if status.code in (0, 1, 2) else StatusCode.UNSET,
+        status_message=status.message,
+        events=tuple(SpanEvent(e.time_unix_nano, e.name, _attributes(e.attributes)) for e in span.events),
+        links=tuple(SpanLink(to.trace_id, to.span_id, _attributes(to.attributes), to.trace_state) for to in span.links),
+        trace_state=span.trace_state,
+        schema_url=schema_url,
+    )
+
+
+def _attributes(pairs: Iterable[KeyValue]) -> dict[str, AttributeValue]:
+    out: dict[str, AttributeValue] = {}
+    for pair in pairs:
+        value = pair.value
+        # Most are text, and `WhichOneof` is the dearest call of decoding.
+        text = value.string_value
+        out[pair.key] = text if text else _value(value)
+    return out
+
+
+def _value(value: AnyValue) -> AttributeValue:
+    match value.WhichOneof("value"):
+        case "string_value":
+            return value.string_value
+        case "bool_value":
+            return value.bool_value
+        case "int_value":
+            return value.int_value
+        case "double_value":
+            return value.double_value
+        case "array_value":
+            items = value.array_value.values
+            if all(item.WhichOneof("value") == "string_value" for item in items):
+                return tuple(item.string_value for item in items)
+        case "bytes_value":
+            return base64.b64encode(value.bytes_value).decode()
+        case "kvlist_value":
+            pass
+        case _:
+            return ""
+    return orjson.dumps(_plain(value)).decode()
+
+
+def _plain(value: AnyValue) -> Any:
+    match value.WhichOneof("value"):
+        case "array_value":
+            return [_plain(item) for item in value.array_value.values]
+        case "kvlist_value":
+            return {pair.key: _plain(pair.value) for pair in value.kvlist_value.values}
+        case None:
+            return None
+        case _:
+            return _value(value)
+
+
+def _key(attributes: Mapping[str, AttributeValue]) -> tuple[Any, ...]:
+    """Hashable identity of a resource. 1, 1.0 and True are equal in Python and different on the wire."""
+    return tuple((key, type(value), value) for key, value in attributes.items())
+
+
+def _text(text: str) -> str:
+    # Valid text, nearly all of it, is told by the encoder itself; only what it refuses is mended.
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text

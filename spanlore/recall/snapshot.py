@@ -1,0 +1,119 @@
+"""Snapshot: the memories that may be shown, as the proxy holds them while requests go by.
+
+Built once per change, in the background, and never changed: sorted by standing and indexed by scope, by failure
+signature, and by program and error class, so that a decision on the request path touches a few entries however many
+memories there are. Evidence is dropped on reading: it is for people, and it is most of the bytes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from spanlore.memory.memory import USER_SCOPE, Memory, memory_from_json
+from spanlore.recall.rank import Match, Tier, is_eligible, order_matches, standing, suits
+
+type _Index = Mapping[tuple[str, ...], tuple[Memory, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An unchanging set of eligible memories. `Snapshot()` is the empty one; `Snapshot.of` builds."""
+
+    memories: tuple[Memory, ...] = ()
+    """By standing, best first."""
+    etag: str = ""
+    """The collector's name of this state; '' when it was not told."""
+    left_out: int = 0
+    """How many entries were no memory this version understands."""
+    _by_scope: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    _by_signature: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    _by_class: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    _triggered: frozenset[str] = field(default=frozenset(), repr=False)
+    """Scopes with a memory that has a trigger."""
+
+    @classmethod
+    def of(cls, memories: Iterable[Memory], etag: str = "", left_out: int = 0) -> Snapshot:
+        """The snapshot of those memories that are eligible. O(n log n)."""
+        ranked = tuple(sorted((memory for memory in memories if is_eligible(memory)), key=standing))
+        by_scope: dict[tuple[str, ...], list[Memory]] = {}
+        by_signature: dict[tuple[str, ...], list[Memory]] = {}
+        by_class: dict[tuple[str, ...], list[Memory]] = {}
+        for memory in ranked:
+            by_scope.setdefault((memory.scope,), []).append(memory)
+            trigger = memory.trigger
+            for signature in trigger.signatures:
+                by_signature.setdefault((memory.scope, signature), []).append(memory)
+            if trigger.program and trigger.error_class:
+                by_class.setdefault((memory.scope, trigger.program, trigger.error_class), []).append(memory)
+        triggered = frozenset(key[0] for index in (by_signature, by_class) for key in index)
+        return cls(ranked, etag, left_out, _freeze(by_scope), _freeze(by_signature), _freeze(by_class), triggered)
+
+    def in_scope(self, scope: str, harness: str) -> Iterator[Memory]:
+        """Memories of the repository and of the user that hold for the harness, best first. Lazy."""
+        lists = (self._by_scope.get((name,), ()) for name in _scopes(scope))
+        return (memory for memory in heapq.merge(*lists, key=standing) if suits(memory, harness))
+
+    def answers_failures(self, scope: str) -> bool:
+        """Whether any memory there could answer a failure; if not, nobody need look for one."""
+        return any(name in self._triggered for name in _scopes(scope))
+
+    def answering(self, scope: str, harness: str, signature: str, program: str, error_class: str) -> tuple[Match, ...]:
+        """Memories that answer a failure in that repository, most exact first, each once."""
+        found = [
+            Match(memory, tier)
+            for name in _scopes(scope)
+            for index, key, tier in (
+                (self._by_signature, (name, signature), Tier.SIGNATURE),
+                (self._by_class, (name, program, error_class), Tier.PROGRAM_AND_CLASS),
+            )
+            for memory in (index.get(key, ()) if all(key) else ())
+            if suits(memory, harness)
+        ]
+        return order_matches(found)
+
+
+def snapshot_from_json(data: Any, etag: str = "", known: Iterable[Memory] = ()) -> Snapshot:
+    """The snapshot in the collector's answer, `{"memories": [...]}` or the bare list.
+
+    An entry this version can't read (a newer kind) is left out and counted, it does not cost the rest. `known` are
+    memories of the previous snapshot: an entry of the same id and version is not read again.
+
+    Raises:
+        ValueError: not a snapshot at all.
+    """
+    entries = data.get("memories") if isinstance(data, dict) else data
+    if not isinstance(entries, list):
+        raise ValueError("not a snapshot: no list of memories")
+    before = {(memory.id, memory.version): memory for memory in known}
+    memories: list[Memory] = []
+    for entry in entries:
+        memory = _read(entry, before)
+        if memory is not None:
+            memories.append(memory)
+    return Snapshot.of(memories, etag, len(entries) - len(memories))
+
+
+def _read(entry: Any, before: Mapping[tuple[str, int], Memory]) -> Memory | None:
+    if not isinstance(entry, dict):
+        return None
+    known = before.get((str(entry.get("id")), entry.get("version", 1)))
+    if known is not None and known.status == entry.get("status"):
+        return known
+    try:
+        memory = memory_from_json({**entry, "evidence": ()})
+        standing(memory)  # a field of the wrong type shows here, not on the request path
+    except (ValueError, TypeError, ArithmeticError):
+        return None
+    return memory
+
+
+def _scopes(scope: str) -> tuple[str, ...]:
+    return (scope, USER_SCOPE) if scope != USER_SCOPE else (USER_SCOPE,)
+
+
+def _freeze(index: dict[tuple[str, ...], list[Memory]]) -> _Index:
+    return MappingProxyType({key: tuple(memories) for key, memories in index.items()})

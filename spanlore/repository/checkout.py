@@ -1,0 +1,143 @@
+"""Where a working directory stands: repository, sub-path and branch, read from `.git` by file.
+
+No subprocess: git may be missing, slow on a cold disk, or refuse a directory of another owner; the files' layout is
+documented (gitrepository-layout) and has been stable for twenty years. A linked worktree resolves to its repository
+through `commondir`, so what was learned in one worktree is known in all. Nothing here raises: what can't be read is
+unknown, and an unknown repository means that nothing is ever injected.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from spanlore.repository.remote import scope_of_remote
+
+MAX_FILE_BYTES: Final = 1024**2
+"""Of a `.git/config`. Real ones have a few kilobytes; those of machines with thousands of branches some hundred."""
+
+_SECTION: Final = re.compile(r'\[\s*([-.\w]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_ENTRY: Final = re.compile(r"([A-Za-z][-\w]*)\s*=\s*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A working directory's place in a repository. Empty, with no root, outside of one."""
+
+    scope: str = ""
+    """`host/owner/name` of the remote; `path:/abs/dir` where there is none."""
+    sub_path: str = ""
+    """Of the working directory below `root`, with slashes; '' at the root."""
+    branch: str = ""
+    """'' on a detached head."""
+    root: Path | None = None
+    """Top of this working tree; a linked worktree's own."""
+
+
+def locate(cwd: Path) -> Checkout:
+    """The checkout that holds `cwd`, which need not exist any more."""
+    cwd = _real(cwd)
+    for folder in (cwd, *cwd.parents):
+        git_dir = _git_dir(folder / ".git")
+        if git_dir is not None:
+            common = _common_dir(git_dir)
+            return Checkout(
+                scope=_scope(common),
+                sub_path="" if cwd == folder else cwd.relative_to(folder).as_posix(),
+                branch=_branch(git_dir),
+                root=folder,
+            )
+    return Checkout()
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.expanduser().resolve()
+    except (OSError, RuntimeError):
+        return path.absolute()
+
+
+def _git_dir(dot_git: Path) -> Path | None:
+    """The directory itself, or the one that a worktree's or submodule's `.git` file names."""
+    if (dot_git / "HEAD").is_file():
+        return dot_git
+    line = _read(dot_git)
+    if not line.startswith("gitdir:"):
+        return None
+    named = _real(dot_git.parent / line.removeprefix("gitdir:").strip())
+    return named if (named / "HEAD").is_file() else None
+
+
+def _common_dir(git_dir: Path) -> Path:
+    named = _read(git_dir / "commondir").strip()
+    return _real(git_dir / named) if named else git_dir
+
+
+def _branch(git_dir: Path) -> str:
+    head = _read(git_dir / "HEAD").strip()
+    # With reftable the file only says `ref: refs/heads/.invalid`.
+    name = head.removeprefix("ref: refs/heads/")
+    return name if name != head and not name.startswith(".") else ""
+
+
+def _scope(common: Path) -> str:
+    home = common.parent if common.name == ".git" else common.with_name(common.name.removesuffix(".git") or common.name)
+    remotes = _remotes(_read(common / "config"))
+    url = remotes.get("origin") or next(iter(remotes.values()), "")
+    if not url:
+        return f"path:{home}"
+    return scope_of_remote(url) or _scope_of_path(url, home)
+
+
+def _scope_of_path(url: str, home: Path) -> str:
+    """A remote that is a directory: all its clones share that directory's scope."""
+    upstream = _real(home / url.removeprefix("file://"))
+    if upstream.name == ".git":
+        upstream = upstream.parent
+    return f"path:{upstream.with_name(upstream.name.removesuffix('.git') or upstream.name)}"
+
+
+def _remotes(config: str) -> dict[str, str]:
+    """Name → first URL, in the file's order (git-config(1), "Syntax"; includes are not followed)."""
+    found: dict[str, str] = {}
+    section, name = "", ""
+    for line in config.replace("\\\n", "").splitlines():
+        line = line.strip()
+        if match := _SECTION.match(line):
+            section, name = match[1].lower(), _unescape(match[2] or "")
+            line = line[match.end() :].strip()
+        entry = _ENTRY.fullmatch(line)
+        if entry and section == "remote" and name and entry[1].lower() == "url":
+            found.setdefault(name, _value(entry[2]))
+    return {name: url for name, url in found.items() if url}
+
+
+def _value(raw: str) -> str:
+    """A value without its comment and quotes."""
+    out, quoted = [], False
+    characters = iter(raw.strip())
+    for character in characters:
+        if character == "\\":
+            out.append(next(characters, ""))
+        elif character == '"':
+            quoted = not quoted
+        elif character in "#;" and not quoted:
+            break
+        else:
+            out.append(character)
+    return "".join(out).strip()
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _read(path: Path) -> str:
+    """The file's text; '' if it is missing, unreadable, or no text file of ordinary size."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_FILE_BYTES).decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,42 @@
+import pytest
+
+from spanlore_collector.cli import figures
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (None, "–"),
+        (850_000_000, "850 ms"),
+        (12_340_000_000, "12.3 s"),
+        (250 * 10**9, "4 min 10 s"),
+        (7500 * 10**9, "2 h 5 min"),
+    ],
+)
+def test_durations_have_the_unit_that_fits(nanoseconds: int | None, text: str) -> None:
+    """A duration is read at a glance, whatever its size."""
+    assert figures.duration(nanoseconds) == text
+
+
+@pytest.mark.parametrize(("number", "text"), [(None, "–"), (950, "950"), (12_340, "12.3k"), (4_500_000, "4.5M")])
+def test_short_counts(number: int | None, text: str) -> None:
+    """Tokens fit into a narrow column."""
+    assert figures.short_count(number) == text
+
+
+def test_unknown_cost_is_not_zero() -> None:
+    """No price is no number; a price has a hundredth of a cent."""
+    assert figures.cost(None) == "–"
+    assert figures.cost("0.01234567") == "$0.0123"
+
+
+def test_text_is_cut_to_one_line() -> None:
+    """Line breaks become spaces and what is too long ends in an ellipsis."""
+    assert figures.one_line("a\n b", 10) == "a b"
+    assert figures.one_line("abcdef", 4) == "abc…"
+
+
+def test_plurals() -> None:
+    """One is one, thousands are separated."""
+    assert figures.several(1, "turn") == "1 turn"
+    assert figures.several(1234, "turn") == "1,234 turns"

@@ -1,0 +1,59 @@
+import json
+from io import StringIO
+
+from rich.console import Console, RenderableType
+
+from spanlore_collector.cli import rendering
+from spanlore_collector.cli.queries import SessionSpans
+from spanlore_collector.cli.session_tree import build_tree
+from support.session_rows import inference_row, session_row, tool_row, turn_row
+
+
+def lines(view: RenderableType) -> list[str]:
+    out = StringIO()
+    Console(file=out, width=80).print(view)
+    return out.getvalue().splitlines()
+
+
+def test_session_is_readable_at_80_columns() -> None:
+    """Turn, model call, placement, tool, its exit code and first error line, none wider than the terminal."""
+    item = {"kind": "session_block", "anchor": "system", "memory_ids": ["m-0123456789ab"], "bytes": 412, "first": True}
+    chat = inference_row(
+        injected_memory_ids=["m-0123456789ab"], injected_bytes=412, injected_placements=json.dumps([item])
+    )
+    long_prompt = turn_row(prompt="Run the tests of this project and tell me whether they pass. " * 5)
+    tree = build_tree(SessionSpans([long_prompt], [chat], [tool_row()]))
+    shown = lines(rendering.session_view(session_row(), tree))
+
+    text = "\n".join(shown)
+    for word in ("turn 0", "claude-sonnet-4-5", "+412 B", "session block, 412 B: m-0123456789ab", "✗ Bash", "exit 1"):
+        assert word in text
+    assert "ModuleNotFoundError: No module named 'tally'" in text
+    assert max(map(len, shown)) <= 80
+
+
+def test_session_table_is_readable_at_80_columns() -> None:
+    """One session is one line, with its failures."""
+    shown = lines(rendering.session_table([session_row(), session_row(failures=0, cost_usd=None)]))
+
+    assert len(shown) == 3
+    assert "1 (1✗)" in shown[1]
+    assert "tally" in shown[1]
+    assert max(map(len, shown)) <= 80
+
+
+def test_what_a_tool_says_is_not_markup() -> None:
+    """Brackets in a command are shown as they are."""
+    tree = build_tree(SessionSpans([turn_row()], [inference_row()], [tool_row(command="test [bold] -f x")]))
+
+    assert "test [bold] -f x" in "\n".join(lines(rendering.session_view(session_row(), tree)))
+
+
+def test_rejected_and_unknown_outcomes_are_told() -> None:
+    """What did not succeed says why."""
+    tools = [tool_row(outcome="rejected", outcome_reason="user_rejected", exit_code=None, error_line="")]
+    tree = build_tree(SessionSpans([turn_row(end="interrupted")], [inference_row(attempt=2)], tools))
+    text = "\n".join(lines(rendering.session_view(session_row(), tree)))
+
+    for word in ("user_rejected", "interrupted", "attempt 2"):
+        assert word in text

@@ -1,0 +1,65 @@
+import gzip
+import json
+from typing import Any
+
+from spanlore_proxy.demo.model_request import ReceivedRequest
+
+
+def received(document: dict[str, Any] | bytes, **headers: str) -> ReceivedRequest:
+    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    names = tuple((key.replace("_", "-"), value) for key, value in headers.items())
+    return ReceivedRequest("POST", "/v1/messages?beta=true", names, body, 0, "req_1")
+
+
+RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "Exit code 1\nno", "is_error": True}
+HINT = {"type": "text", "text": "hint"}
+HISTORY = {
+    "system": [{"type": "text", "text": "guide"}],
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "<system-reminder>x</system-reminder>"},
+                {"type": "text", "text": "do it"},
+            ],
+        },
+        {"role": "system", "content": "# Environment"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}],
+        },
+        {"role": "user", "content": [RESULT, HINT]},
+    ],
+}
+
+
+def test_prompt_and_results_of_the_turn() -> None:
+    """The newest prompt leaves reminders out, and the results are those since it."""
+    request = received(HISTORY)
+
+    assert request.newest_prompt == "do it"
+    assert request.results_since_prompt == (RESULT,)
+    assert request.newest_results == (RESULT,)
+
+
+def test_mentions_looks_everywhere_the_model_reads() -> None:
+    """System prompt, texts, tool arguments, results and hints are all read."""
+    request = received(HISTORY)
+
+    assert all(request.mentions(text) for text in ("guide", "do it", "ls", "Exit code 1", "hint"))
+    assert not request.mentions("else")
+
+
+def test_compressed_and_invalid_bodies() -> None:
+    """A gzip body is read; what is no JSON object has no document."""
+    assert received(gzip.compress(b'{"a": 1}'), content_encoding="gzip").document == {"a": 1}
+    assert received(b"\x00not gzip", content_encoding="gzip").document is None
+    assert received(b'{"messages": [').document is None
+
+
+def test_inference_and_session() -> None:
+    """The path without its query tells an inference; the session is Claude Code's header."""
+    request = received({"messages": []}, x_claude_code_session_id="s1")
+
+    assert request.is_inference
+    assert request.session_id == "s1"

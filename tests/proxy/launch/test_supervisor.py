@@ -1,0 +1,187 @@
+"""The daemon's life, with stand-ins for its three processes: real processes, sockets and signals."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.request import urlopen
+
+import psutil
+import pytest
+
+from spanlore.settings import Paths, Settings
+from spanlore_proxy.launch.child import Program
+from spanlore_proxy.launch.daemon import Daemon, DaemonRunningError, last_daemon, running_daemon
+from spanlore_proxy.launch.ports import Ports, PortTakenError
+from spanlore_proxy.launch.supervisor import StartError, Supervisor, answers
+
+TESTS = Path(__file__).parents[2]
+FREE = Settings.model_validate({"proxy": {"port": 0}, "collector": {"port": 0, "clickhouse_port": 0}})
+ENVIRONMENT = {"PYTHONPATH": str(TESTS), "PATH": os.defpath}
+
+
+def stand_ins(paths: Paths, ports: Ports) -> list[Program]:
+    """Three processes that answer where the real ones would."""
+    descriptor = ports.proxy.fileno()
+    collector = ("--port", str(ports.collector), "--port", str(ports.clickhouse))
+    return [
+        Program("collector", "support.stand_in", collector, environment=ENVIRONMENT),
+        Program("proxy", "support.stand_in", ("--listen-fd", str(descriptor)), (descriptor,), ENVIRONMENT),
+        Program("extractor", "support.stand_in", environment=ENVIRONMENT),
+    ]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    return Paths(config_dir=tmp_path / "config", state_dir=tmp_path / "state")
+
+
+async def with_daemon(supervisor: Supervisor, use: Callable[[Daemon], None]) -> None:
+    """Runs the daemon, `use`s it in a thread once it is up, and stops it."""
+    up: asyncio.Future[Daemon] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(supervisor.run(up.set_result))
+    await asyncio.wait([task, up], return_when=asyncio.FIRST_COMPLETED)
+    try:
+        if up.done():
+            await asyncio.to_thread(use, up.result())
+    finally:
+        supervisor.stop()
+        await task
+
+
+def start_and_kill(paths: Paths, folder: Path) -> None:
+    """A daemon in a process of its own, killed as soon as it is up."""
+    script = folder / "daemon.py"
+    script.write_text(
+        "import asyncio, sys\nfrom pathlib import Path\nfrom proxy.launch.test_supervisor import FREE, stand_ins\n"
+        "from spanlore.settings import Paths\nfrom spanlore_proxy.launch.supervisor import Supervisor\n"
+        "paths = Paths(config_dir=Path(sys.argv[1]), state_dir=Path(sys.argv[2]))\n"
+        "asyncio.run(Supervisor(FREE, paths, stand_ins).run())\n"
+    )
+    command = [sys.executable, str(script), str(paths.config_dir), str(paths.state_dir)]
+    with subprocess.Popen(command, env=ENVIRONMENT) as process:
+        end = time.monotonic() + 30
+        while running_daemon(paths) is None and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        process.kill()
+
+
+def is_alive(pid: int) -> bool:
+    """Not so for a zombie: in a container nobody may reap what init inherits."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def get(port: int, path: str = "/pid") -> str:
+    with urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as response:
+        return str(response.read().decode())
+
+
+async def test_life(paths: Paths) -> None:
+    """Up: all ports answer and daemon.json says so. Down: no process, no file, no lock is left."""
+    pids: list[int] = []
+
+    def use(daemon: Daemon) -> None:
+        assert running_daemon(paths) == daemon
+        assert paths.daemon_file.stat().st_mode & 0o777 == 0o600
+        assert {int(get(port)) for port in (daemon.proxy_port, daemon.collector_port)} <= {
+            child.pid for child in daemon.processes
+        }
+        pids.extend(child.pid for child in daemon.processes)
+
+    await with_daemon(Supervisor(FREE, paths, stand_ins), use)
+
+    assert len(pids) == 3
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert running_daemon(paths) is None
+    assert not paths.daemon_file.exists()
+
+
+async def test_proxy_restarts_without_refusing(paths: Paths) -> None:
+    """While a killed proxy is started again its socket takes connections; the answer comes from the new process."""
+
+    def use(daemon: Daemon) -> None:
+        first = int(get(daemon.proxy_port))
+        os.kill(first, signal.SIGKILL)
+        psutil.wait_procs([psutil.Process(first)] if psutil.pid_exists(first) else [], timeout=5)
+
+        assert int(get(daemon.proxy_port)) != first
+
+        now = last_daemon(paths)
+        assert now is not None
+        assert [child.restarts for child in now.processes if child.name == "proxy"] == [1]
+
+    await with_daemon(Supervisor(FREE, paths, stand_ins), use)
+
+
+async def test_one_daemon_a_user(paths: Paths) -> None:
+    """A second daemon in the same state directory gives way."""
+
+    def use(daemon: Daemon) -> None:
+        with pytest.raises(DaemonRunningError):
+            asyncio.run(second())
+
+    async def second() -> None:
+        loop_only = Supervisor(FREE, paths, stand_ins)
+        await loop_only.run()
+
+    await with_daemon(Supervisor(FREE, paths, stand_ins), use)
+
+
+async def test_process_that_cannot_start(paths: Paths) -> None:
+    """A process that keeps dying ends the start, with the end of its log in the message."""
+
+    def failing(paths: Paths, ports: Ports) -> list[Program]:
+        good = stand_ins(paths, ports)
+        return [Program("collector", "support.stand_in", ("--fail",), environment=ENVIRONMENT), *good[1:]]
+
+    with pytest.raises(StartError, match=r"collector does not start:(\n.*)+told to fail"):
+        await Supervisor(FREE, paths, failing).run()
+    assert not paths.daemon_file.exists()
+
+
+async def test_taken_port_starts_nothing(paths: Paths) -> None:
+    """A configured port that is taken is told before anything runs."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        settings = Settings.model_validate({"proxy": {"port": other.getsockname()[1]}})
+
+        with pytest.raises(PortTakenError, match="SPANLORE_PROXY_PORT"):
+            await Supervisor(settings, paths, stand_ins).run()
+
+
+async def test_killed_supervisor_takes_its_processes_along(paths: Paths, tmp_path: Path) -> None:
+    """After kill -9 the processes end by themselves, daemon.json is known to be stale, and a new daemon comes up."""
+    await asyncio.to_thread(start_and_kill, paths, tmp_path)
+    stale = last_daemon(paths)
+    assert stale is not None
+
+    assert running_daemon(paths) is None
+
+    def use(daemon: Daemon) -> None:
+        assert daemon.pid == os.getpid()
+        assert not any(is_alive(child.pid) for child in stale.processes)
+
+    await with_daemon(Supervisor(FREE, paths, stand_ins), use)
+
+
+async def test_answers() -> None:
+    """A listening socket behind which nobody accepts is no answer."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert not await answers(silent.getsockname()[1], patience_s=0.1)
+
+
+def test_daemon_file_is_what_others_read(paths: Paths) -> None:
+    """The keys other processes find the ports under."""
+    paths.ensure()
+    data = {"pid": 1, "version": "1", "started_at_ns": 2, "proxy_port": 3, "collector_port": 4, "clickhouse_port": 5}
+    paths.daemon_file.write_text(json.dumps(data))
+
+    assert last_daemon(paths) == Daemon(**data)  # type: ignore[arg-type]

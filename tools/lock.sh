@@ -1,0 +1,20 @@
+#!/bin/sh
+# Renews the pinned, hashed requirements for every platform and Python from 3.12 on. They name no index, so a mirror does
+# as well. Pinned versions are kept where they still fit; `UPGRADE=1` takes the newest.
+set -eu
+cd "$(dirname "$0")/.."
+
+uv=.bootstrap/bin/uv
+[ -x "$uv" ] || uv=uv
+compile() {
+    "$uv" pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+        ${UPGRADE:+--upgrade} "$@"
+}
+
+compile --python-version 3.12 pyproject.toml --output-file requirements.txt
+compile --python-version 3.12 pyproject.toml --group dev --constraint requirements.txt --output-file requirements-dev.txt
+compile --python-version 3.8 tools/requirements-uv.in --output-file tools/requirements-uv.txt
+if command -v npm >/dev/null 2>&1; then
+    # Integrity hashes without addresses.
+    npm install --prefix tools/agents --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
+fi
