@@ -17,7 +17,7 @@ mkdir -p "$target"
 cp tools/agents/package.json tools/agents/package-lock.json "$target"
 # Its install script only puts the platform's binary, a package of its own, in place. Newer versions of npm run no
 # install scripts unasked, so it is run here.
-npm ci --prefix "$target" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+npm ci --prefix "$target" --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
 (cd "$target/node_modules/@anthropic-ai/claude-code" && node install.cjs) >&2
 "$target/node_modules/.bin/claude" --version >&2
 cp tools/agents/package-lock.json "$target/installed.json"

@@ -16,5 +16,5 @@ compile --python-version 3.12 pyproject.toml --group dev --constraint requiremen
 compile --python-version 3.8 tools/requirements-uv.in --output-file tools/requirements-uv.txt
 if command -v npm >/dev/null 2>&1; then
     # Integrity hashes without addresses.
-    npm install --prefix tools/agents --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
+    npm install --prefix tools/agents --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --no-update-notifier --loglevel=error
 fi

@@ -177,7 +177,7 @@ def memory_from_json(data: dict[str, Any]) -> Memory:
                 "evidence": tuple(_evidence(item) for item in known.get("evidence") or ()),
             }
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a memory: {error}") from error
 
 

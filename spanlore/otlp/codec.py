@@ -1,4 +1,4 @@
-"""SpanRecord ↔ OTLP `ExportTraceServiceRequest`, protobuf.
+"""SpanRecord ↔ OTLP `ExportTraceServiceRequest`: protobuf, and JSON on the way in.
 
 `encode_request` and `decode_request` are exact inverses for what a SpanRecord can express, as long as its records are
 grouped as they come (the order of spans is kept within one resource and scope). Several serialized requests put one
@@ -14,10 +14,11 @@ repository.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
+from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
@@ -74,6 +75,23 @@ def decode_request(data: bytes) -> list[SpanRecord]:
     return records_of(request)
 
 
+def decode_json_request(data: bytes) -> list[SpanRecord]:
+    """The same from OTLP/JSON: ids are hex there, keys lowerCamelCase, unknown ones are left out.
+
+    Raises:
+        MalformedOtlpError: not JSON, or not this message.
+    """
+    try:
+        document = orjson.loads(data or b"{}")
+        for span in _json_spans(document):
+            _ids_to_base64(span, ("traceId", "spanId", "parentSpanId"))
+            for link in span.get("links") or ():
+                _ids_to_base64(link, ("traceId", "spanId"))
+        return records_of(ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True))
+    except (ValueError, TypeError, AttributeError, ParseError) as error:
+        raise MalformedOtlpError(f"not an OTLP/JSON trace request: {error}") from None
+
+
 def records_of(request: ExportTraceServiceRequest) -> list[SpanRecord]:
     """The spans of a parsed request. Records of one resource share its attribute mapping."""
     out: list[SpanRecord] = []
@@ -85,6 +103,19 @@ def records_of(request: ExportTraceServiceRequest) -> list[SpanRecord]:
             schema_url = scope_spans.schema_url or resource_spans.schema_url
             out.extend(_record(span, resource, name, version, schema_url) for span in scope_spans.spans)
     return out
+
+
+def _json_spans(document: Any) -> Iterator[dict[str, Any]]:
+    for resource_spans in document.get("resourceSpans") or ():
+        for scope_spans in resource_spans.get("scopeSpans") or ():
+            yield from scope_spans.get("spans") or ()
+
+
+def _ids_to_base64(into: dict[str, Any], keys: tuple[str, ...]) -> None:
+    # protobuf's own JSON mapping has base64 where OTLP has hex.
+    for key in keys:
+        if into.get(key):
+            into[key] = base64.b64encode(bytes.fromhex(into[key])).decode()
 
 
 def _put_span(span: Span, record: SpanRecord) -> None:
@@ -157,9 +188,8 @@ def _attributes(pairs: Iterable[KeyValue]) -> dict[str, AttributeValue]:
     out: dict[str, AttributeValue] = {}
     for pair in pairs:
         value = pair.value
-        # Most are text, and `WhichOneof` is the dearest call of decoding.
-        text = value.string_value
-        out[pair.key] = text if text else _value(value)
+        # What is not zero tells its own type, and `WhichOneof` is the dearest call of decoding.
+        out[pair.key] = value.string_value or value.int_value or value.bool_value or value.double_value or _value(value)
     return out
 
 

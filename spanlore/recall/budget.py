@@ -11,7 +11,7 @@ from typing import Final
 
 BYTES_PER_TOKEN: Final = 4
 
-MAX_MISSES: Final = 16
+MAX_MISSES: Final = 8
 """After so many lines that did not fit, the rest is not tried: it ranks lower, and the request is waiting."""
 
 

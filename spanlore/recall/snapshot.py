@@ -32,8 +32,8 @@ class Snapshot:
     _by_scope: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
     _by_signature: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
     _by_class: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    _triggered: frozenset[str] = field(default=frozenset(), repr=False)
-    """Scopes with a memory that has a trigger."""
+    _programs: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    """Scope → programs named by the triggers of its own memories and the user's."""
 
     @classmethod
     def of(cls, memories: Iterable[Memory], etag: str = "", left_out: int = 0) -> Snapshot:
@@ -42,24 +42,29 @@ class Snapshot:
         by_scope: dict[tuple[str, ...], list[Memory]] = {}
         by_signature: dict[tuple[str, ...], list[Memory]] = {}
         by_class: dict[tuple[str, ...], list[Memory]] = {}
+        by_program: dict[str, set[str]] = {}
         for memory in ranked:
             by_scope.setdefault((memory.scope,), []).append(memory)
             trigger = memory.trigger
+            if trigger.signatures or (trigger.program and trigger.error_class):
+                by_program.setdefault(memory.scope, set()).add(trigger.program)
             for signature in trigger.signatures:
                 by_signature.setdefault((memory.scope, signature), []).append(memory)
             if trigger.program and trigger.error_class:
                 by_class.setdefault((memory.scope, trigger.program, trigger.error_class), []).append(memory)
-        triggered = frozenset(key[0] for index in (by_signature, by_class) for key in index)
-        return cls(ranked, etag, left_out, _freeze(by_scope), _freeze(by_signature), _freeze(by_class), triggered)
+        everywhere = by_program.get(USER_SCOPE, set())
+        programs = MappingProxyType({scope: frozenset(names | everywhere) for scope, names in by_program.items()})
+        return cls(ranked, etag, left_out, _freeze(by_scope), _freeze(by_signature), _freeze(by_class), programs)
 
     def in_scope(self, scope: str, harness: str) -> Iterator[Memory]:
         """Memories of the repository and of the user that hold for the harness, best first. Lazy."""
         lists = (self._by_scope.get((name,), ()) for name in _scopes(scope))
         return (memory for memory in heapq.merge(*lists, key=standing) if suits(memory, harness))
 
-    def answers_failures(self, scope: str) -> bool:
-        """Whether any memory there could answer a failure; if not, nobody need look for one."""
-        return any(name in self._triggered for name in _scopes(scope))
+    def failing_programs(self, scope: str) -> frozenset[str]:
+        """Programs of which a failure could be answered there; '' among them means any. Empty: nobody need look."""
+        found = self._programs.get(scope)
+        return self._programs.get(USER_SCOPE, frozenset()) if found is None else found
 
     def answering(self, scope: str, harness: str, signature: str, program: str, error_class: str) -> tuple[Match, ...]:
         """Memories that answer a failure in that repository, most exact first, each once."""

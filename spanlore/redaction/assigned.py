@@ -19,6 +19,7 @@ HIGH_ENTROPY: Final = "high_entropy"
 KEYWORDS: Final[dict[bytes, str]] = {
     b"passw": "password",
     b"passphrase": "password",
+    b"_pass": "password",
     b"pwd": "password",
     b"secret": "secret",
     b"token": "token",
@@ -44,7 +45,7 @@ KEYWORDS: Final[dict[bytes, str]] = {
 
 _ASSIGNMENT: Final = re.compile(
     rb"""
-    (?P<rest>(?:ord|wd|phrase|[_-]?(?:key|base|value|string|hash|prod|production|staging|dev|test|live|id_rsa))*+\d*)
+    (?P<rest>(?:ord|d|phrase|[_-]?(?:key|base|value|string|hash|prod|production|staging|dev|test|live|id_rsa))*+\d*)
     (?P<close>\\?["'`])? \]?                                    # a quoted name, or environ["NAME"]
     (?:
         [ \t]{0,8} : [ \t]? [A-Za-z_][\w.\[\]|, ]{0,40}? [ \t]? = [ \t]? (?!=)   # NAME: str = VALUE

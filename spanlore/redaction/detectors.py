@@ -110,9 +110,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         re.compile(
             rb"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
             rb"(?P<secret>(?:" + _KEY_LINE_START + rb"(?:[A-Za-z][A-Za-z-]{2,20}: [^\n\\]{1,80}|[A-Za-z0-9+/=]{16,})"
-            rb"[\"',+ \t]*+)+(?:"
-            + _KEY_LINE_START
-            + rb"[A-Za-z0-9+/=]{1,15}(?=[\"',+\s\\nr0-9:|\xe2\x86\x92]*-----END))?)"
+            rb"[\"',+ \t]*+)+(?:" + _KEY_LINE_START + rb"[A-Za-z0-9+/=]{1,15}(?=" + _KEY_LINE_START + rb"-----END))?)"
         ),
         starts_word=False,
     ),

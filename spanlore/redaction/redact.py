@@ -54,8 +54,8 @@ class Redactor:
         """The text with every secret replaced. ≥ 20 MB/s on ordinary text."""
         count = 0
         for pattern in self._patterns:
-            text, found = pattern.subn(_own_placeholder, text)
-            count += found
+            count += sum(_is_secret(found) for found in pattern.finditer(text))
+            text = pattern.sub(_own_placeholder, text)
         if len(text) < _MIN_CHARS:
             return Redacted(text, count)
         data = text.encode("utf-8", "surrogatepass")
@@ -162,6 +162,10 @@ def _compile(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
+def _is_secret(found: re.Match[str]) -> bool:
+    # A pattern of the user's may match nothing at all, or a placeholder.
+    return bool(found[0]) and not found[0].startswith("[redacted:")
+
+
 def _own_placeholder(found: re.Match[str]) -> str:
-    # A pattern of the user's that also matches a placeholder must not wrap it again.
-    return found[0] if found[0].startswith("[redacted:") or not found[0] else "[redacted:custom]"
+    return "[redacted:custom]" if _is_secret(found) else found[0]

@@ -30,7 +30,8 @@ SHELL_TOOLS: Final = frozenset(
 _PREPARATIONS: Final = frozenset(
     {
         "cd", "pushd", "popd", "export", "unset", "source", ".", "set", "echo", "printf", "true", ":", "sleep", "alias",
-        "eval", "local", "declare", "shopt", "umask", "ulimit", "trap", "wait", "pwd", "read", "exit", "return", "break",
+        "eval", "local", "declare", "shopt", "umask", "ulimit", "trap", "wait", "pwd", "read", "exit", "return",
+        "break", "continue",
     }
 )  # fmt: skip
 _FLAG_ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
@@ -156,15 +157,17 @@ def _is_guarded(simples: tuple[Simple, ...], stripped: list[tuple[tuple[str, ...
     """`a || true`, or a list whose last command only reports (`a; echo "exit $?"`)."""
     for i, simple in enumerate(simples[:-1]):
         words = stripped[i + 1][0]
-        if simple.then == "||" and (not words or words[0] in _PREPARATIONS) and words[:1] not in (("exit",), ("return",)):
+        if (
+            simple.then == "||"
+            and (not words or words[0] in _PREPARATIONS)
+            and words[:1] not in (("exit",), ("return",))
+        ):
             return True
     tail = stripped[-1][0]
     return len(simples) > 1 and simples[-2].then == ";" and bool(tail) and tail[0] in ("echo", "printf", "true", ":")
 
 
-def _feeding(
-    simples: tuple[Simple, ...], stripped: list[tuple[tuple[str, ...], tuple[str, ...]]], last: int
-) -> str:
+def _feeding(simples: tuple[Simple, ...], stripped: list[tuple[tuple[str, ...], tuple[str, ...]]], last: int) -> str:
     first = last
     while first > 0 and simples[first - 1].then == "|":
         first -= 1
@@ -233,7 +236,7 @@ def program_name(word: str) -> str:
 
 
 def shell_text(call: ToolCall) -> str | None:
-    """The shell text of a call to a shell tool, whatever the agent calls its tool and argument; None for other tools."""
+    """The shell text of a call to a shell tool, whatever the agent calls tool and argument; None for other tools."""
     if call.name.lower() not in SHELL_TOOLS or not isinstance(call.arguments, dict):
         return None
     for key in ("command", "cmd", "script", "input"):

@@ -20,7 +20,10 @@ _MARKS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<time>"),
     (re.compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b"), "<time>"),
     (re.compile(r"\bhttps?://[^\s'\")\]>]+"), "<url>"),
-    (re.compile(r"(?:file://)?(?:[A-Za-z]:\\|~?/)(?:tmp|var/folders|private/tmp|private/var|var/tmp)[\w./\\+@%~-]*"), "<tmp>"),
+    (
+        re.compile(r"(?:file://)?(?:[A-Za-z]:\\|~?/)(?:tmp|var/folders|private/(?:tmp|var)|var/tmp)[\w./\\+@%~-]*"),
+        "<tmp>",
+    ),
     (re.compile(r"(?:file://)?(?<![\w.<])(?:[A-Za-z]:\\|~?/)(?:[\w.+@%~ -]{1,120}?[/\\])+(?=[\w.+@%~-])"), "<dir>/"),
     (re.compile(r"(?<![\w.<>])/(?=[\w.+@%~-]+\b)"), "<dir>/"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<hex>"),

@@ -19,7 +19,9 @@ _REDIRECT = re.compile(r"\d*(?:>>|>\||>&|<&|<>|&>>|&>|>|<(?![<(]))")
 _HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.+-]+))")
 _PLAIN = re.compile(r"[^\s'\"\\$`;|&<>()#]+")
 _COMMENT = re.compile(r"#[^\n]*")
-_KEYWORDS: Final = frozenset({"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "esac"})
+_KEYWORDS: Final = frozenset(
+    {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "esac"}
+)
 _LOOP_HEADS: Final = frozenset({"for", "case", "select", "function"})
 
 

@@ -98,7 +98,7 @@ def _chat(
     return SpanRecord(
         trace_id=place.trace_id,
         span_id=span_id,
-        parent_span_id=place.turn_span_id,
+        parent_span_id=place.turn_span_id or None,
         name=f"{inference.operation} {inference.request_model}" if inference.request_model else inference.operation,
         kind=SpanKind.CLIENT,
         start_time_ns=inference.start_time_ns,

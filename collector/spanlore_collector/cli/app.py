@@ -68,7 +68,7 @@ def _store() -> Iterator[RowSource]:
     from spanlore_collector.store.reader import StoreUnavailableError
 
     try:
-        reader, client = connect(load_settings(), Paths.from_environ(child_environment({})))
+        reader, _ = connect(load_settings(), Paths.from_environ(child_environment({})))
         yield reader
     except StoreUnavailableError as error:
         typer.echo(f"spanlore: {error}", err=True)

@@ -16,6 +16,7 @@ Facts about chDB that shape everything here (chDB 4.4, engine 26.9; measured, se
 
 from __future__ import annotations
 
+import fcntl
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -90,6 +91,18 @@ class Store:
         client = clickhouse_connect.get_client(interface="chdb", path=str(self.path))
         client.database = database
         return client
+
+
+def _is_locked(status_file: Path) -> bool:
+    """Whether an engine holds its lock. The error of a failed start does not say; only stderr does."""
+    try:
+        with status_file.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def store_of(clickhouse_url: str, store_dir: Path) -> Store:

@@ -45,6 +45,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "otel_traces": TRACE_COLUMNS,
 }
 """Tables in the order of insertion."""
+_IDS = {
+    table: slice(0, 1)
+    if table == "content"
+    else slice(at := columns.index("TraceId" if table == "otel_traces" else "trace_id"), at + 2)
+    for table, columns in COLUMNS.items()
+}
+"""Where the ids are in a row: (trace id, span id), or the hash."""
 _TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "inferences")
 _IDS_PER_QUERY = 2_000
 """An id is 35 bytes in a query, and the engine reads at most 256 KiB of one."""
@@ -180,7 +187,8 @@ FROM otel_traces
 WHERE TraceId IN
 (
     WITH recent AS ({_RECENT})
-    SELECT DISTINCT trace_id FROM recent WHERE ingested_at >= (SELECT max(ingested_at) FROM recent) - toIntervalSecond(10)
+    SELECT DISTINCT trace_id FROM recent
+    WHERE ingested_at >= (SELECT max(ingested_at) FROM recent) - toIntervalSecond(10)
 ) AND TraceId NOT IN (SELECT TraceId FROM otel_traces_trace_id_ts)
 GROUP BY TraceId
 """
@@ -194,12 +202,9 @@ def _column_types(client: Client) -> dict[str, list[ClickHouseType]]:
 
 def _token(table: str, rows: Sequence[Any]) -> str:
     """Names an insert by what is in it."""
-    first, last = (1, 3) if table == "otel_traces" else (0, 1)
-    if table not in ("otel_traces", "content"):
-        first = rows[0]._fields.index("trace_id")
-        last = first + 2
+    ids = _IDS[table]
     state = hashlib.blake2b(table.encode(), digest_size=16)
-    for words in sorted(row[first:last] for row in rows):
+    for words in sorted(row[ids] for row in rows):
         state.update("".join(words).encode())
     return state.hexdigest()
 

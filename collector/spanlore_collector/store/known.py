@@ -48,13 +48,11 @@ class KnownSpans:
     def stored(self, keys: Iterable[SpanKey]) -> None:
         """These spans are completely in the store now."""
         for trace_id, span_id in keys:
+            self.suspects.discard((trace_id, span_id))
             spans = self._traces.get(trace_id)
-            if spans is None:
-                continue
-            if span_id not in spans:
+            if spans is not None and span_id not in spans:
                 spans.add(span_id)
                 self._size += 1
-            self.suspects.discard((trace_id, span_id))
         while self._size > self._max_spans and len(self._traces) > 1:
             _, spans = self._traces.popitem(last=False)
             self._size -= len(spans) + 1

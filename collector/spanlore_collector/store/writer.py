@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clickhouse_connect.driver.client import Client
-from clickhouse_connect.driver.exceptions import DataError, Error
+from clickhouse_connect.driver.exceptions import DataError
 
 from spanlore_collector.store.inserting import Inserter, Receipt
 from spanlore_collector.store.rows import SpanRows
@@ -89,6 +90,11 @@ class Writer:
         return not self._thread.is_alive()
 
     @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    @property
     def waiting_bytes(self) -> int:
         """Size of the batches that are not committed yet."""
         return self._waiting_bytes
@@ -104,12 +110,14 @@ class Writer:
                 raise StoreFullError("the collector has too much to write already")
             self._waiting_bytes += size_bytes
         batch = _Batch(rows, size_bytes)
+        batch.done.set_running_or_notify_cancel()  # from now on nobody can cancel it: it will be written
         self._queue.put(batch)
         return batch.done
 
     def call[T](self, run: Callable[[Client], T]) -> Future[T]:
         """Runs `run` with the writing connection, after everything that was submitted before."""
         work = _Work(run)
+        work.done.set_running_or_notify_cancel()
         self._queue.put(work)
         return work.done
 
@@ -123,11 +131,9 @@ class Writer:
         finally:
             self._client.close()
 
-    def _next(self, *, wait: bool = True) -> _Batch | _Work | None:
-        if self._held is not None:
-            item, self._held = self._held, None
-            return item
-        return self._queue.get(block=wait)
+    def _next(self) -> _Batch | _Work | None:
+        item, self._held = self._held, None
+        return self._queue.get() if item is None else item
 
     def _gather(self, first: _Batch) -> list[_Batch]:
         """The batch and those that wait behind it, up to the limits of a group."""
@@ -152,7 +158,8 @@ class Writer:
     def _write(self, group: list[_Batch]) -> None:
         try:
             self._insert(group)
-        except (Error, OSError, ValueError, TypeError) as error:
+        # This thread is a process shell: it must outlive whatever an insert raises, and the sender must be told.
+        except Exception as error:
             self._failed(error)
             if len(group) > 1:
                 for batch in group:
@@ -183,7 +190,7 @@ class Writer:
 
 
 def _explain(error: Exception) -> Exception:
-    if isinstance(error, (DataError, ValueError, TypeError)) and not isinstance(error, OSError):
+    if isinstance(error, (DataError, ValueError, TypeError, OverflowError, struct.error)):
         return BadRowsError(str(error)[:500])
     return StoreFullError(f"the store refuses: {str(error)[:500]}", retry_after_s=5)
 

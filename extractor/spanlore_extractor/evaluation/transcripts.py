@@ -1,4 +1,4 @@
-"""Reads a labelled session file, by the harness its path names. Only for measuring: the full importers are elsewhere."""
+"""Reads a labelled session file, by the harness its path names. Only for measuring; the importers are elsewhere."""
 
 from __future__ import annotations
 

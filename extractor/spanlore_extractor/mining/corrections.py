@@ -16,7 +16,6 @@ from spanlore.spans.place import Channel, Outcome
 from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, prose, sentences
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
 
-
 MAX_RULE_CHARS: Final = 300
 """A longer text is an explanation, not a rule that can be quoted as one."""
 
@@ -46,29 +45,33 @@ class NoCorrection:
 
 _START: Final = r"^(?:(?:ok|okay|so|well|hmm+|hm|um|but|and|hey|dude|omfg|omg|wait|please|pls)[,.!:\s]+)*"
 _PRAISE: Final = re.compile(
-    _START
-    + r"(?:great|perfect|nice|beautiful|awesome|excellent|cool|thanks|thank you|lgtm|looks? good|good job|well done|love it|"
+    _START + r"(?:great|perfect|nice|beautiful|awesome|excellent|cool|thanks|thank you|lgtm|looks? good|good job|"
+    r"well done|love it|"
     r"that'?s it|that works|it works|works|now it works|all good|yes|yeah|yep|sure|correct|exactly)\b(?!.*\bbut\b)",
     re.I | re.S,
 )
 _WORKS_NOW: Final = re.compile(r"\b(?:now (?:it |this |that )?works|works now|looks good now|all good)\b", re.I)
 _OWN_DOING: Final = re.compile(
-    _START + r"(?:actually\b|sorry\b|my bad|my mistake|oops|i (?:already|just|have|had|did|removed|fixed|changed|reverted|undid)\b|i'?ve\b|did some)",
+    _START + r"(?:actually\b|sorry\b|my bad|my mistake|oops|i (?:already|just|have|had|did|removed|fixed|changed|"
+    r"reverted|undid)\b|i'?ve\b|did some)",
     re.I,
 )  # fmt: skip
 _PERMISSION: Final = re.compile(
     _START + r"(?:i (?:allow|permit)|you (?:can|may)|go ahead|feel free|proceed|i'?m fine)\b", re.I
 )
-_ASSESS: Final = re.compile(_START + r"(?:eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|explain|what do you think)\b", re.I)  # fmt: skip
+_ASSESS: Final = re.compile(_START + r"(?:eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|"
+r"explain|what do you think)\b", re.I)  # fmt: skip
 _REQUEST: Final = re.compile(_START + r"(?:can|could|would|will) (?:you|we|i)\b|^(?:also|next|now)[,\s]", re.I)
 _CARRY_ON: Final = re.compile(
-    r"^(?:please\s+)?(?:retry|continue|proceed|go on|go|try again|try|run|commit|push|merge|resume|next|start|do it|clear|exit|yes|ok)\b",
+    r"^(?:please\s+)?(?:retry|continue|proceed|go on|go|try again|try|run|commit|push|merge|resume|next|start|"
+    r"do it|clear|exit|yes|ok)\b",
     re.I,
 )  # fmt: skip
 _PLAN: Final = re.compile(r"^implement the following plan", re.I)
 _NO_NO: Final = re.compile(r"^no[,\s]+(?:problem|worries|rush|idea|need to|issue|thanks|thank)\b", re.I)
 _QUESTION: Final = re.compile(
-    r"^(?:is|are|was|were|do(?! not)|does|did|can|could|should(?! (?:be|not))|shall|would|will|what|why|how|where|when|who|which|isn'?t|aren'?t|don'?t we|wouldn'?t)\b",
+    r"^(?:is|are|was|were|do(?! not)|does|did|can|could|should(?! (?:be|not))|shall|would|will|what|why|how|where|"
+    r"when|who|which|isn'?t|aren'?t|don'?t we|wouldn'?t)\b",
     re.I,
 )
 
@@ -84,10 +87,12 @@ _TRIGGERS: Final[tuple[tuple[str, re.Pattern[str], bool], ...]] = tuple(
         ("contradicts",
          r"(?<!why )(?<!say )\b(?:that|this|it|which)\S{0,3}(?:'?s| is| was)? not (?:even |really |at all )?"
          r"(?!working|loading|showing|clear|sure|urgent|possible|needed)\w+|"
-         r"\b(?:is|are|was|were) (?:not (?:correct|right|true)|incorrect|wrong)\b|\bnot (?:what|how|where) (?:i|we|it|this|that)\b", True),
+         r"\b(?:is|are|was|were) (?:not (?:correct|right|true)|incorrect|wrong)\b|\bnot (?:what|how|where) (?:i|"
+         r"we|it|this|that)\b", True),
         ("meant", r"\bi (?:mean|meant)\b|\bwhat i (?:said|asked|wanted)\b", True),
         ("blames",
-         r"\byou(?:'ve| have)? (?:missed|forgot|forgotten|broke|ignored|misunderstood|misread|fucked|messed|(?:have |had )?(?:old|wrong|outdated)|"
+         r"\byou(?:'ve| have)? (?:missed|forgot|forgotten|broke|ignored|misunderstood|misread|fucked|messed|"
+         r"(?:have |had )?(?:old|wrong|outdated)|"
          r"should(?:n'?t)? (?:not )?have|were (?:not )?supposed|keep \w+ing)\b", True),
         ("repeats", r"\b(?:i told you|as i said|like i said|how many times|i already said)\b|^again[,:]", True),
         ("standing rule", rf"{_ALWAYS}|{_CLAUSE}(?:remember to|prefer)\b", True),
@@ -96,22 +101,29 @@ _TRIGGERS: Final[tuple[tuple[str, re.Pattern[str], bool], ...]] = tuple(
          r"(?!know|think|see|understand|mind|care|remember|worry|have to|need|get|we\b|you\b)\w+", False),
         ("negates", r"^(?:no|nope|nah)\b(?!\s*\?)", False),
         ("our way",
-         r"\bwe (?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|must not)\b|\bwe'?re (?:using|not)\b|\bstick (?:to|with)\b", False),
+         r"\bwe (?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|must not)\b|"
+         r"\bwe'?re (?:using|not)\b|\bstick (?:to|with)\b", False),
         ("dislikes",
-         r"\b(?:not sure i|i don'?t|i do not|don'?t really) (?:really )?like\b|\bkill this\b|\b(?:undo|revert) (?:that|this|your)\b|\bi (?:undid|reverted) your\b", False),
+         r"\b(?:not sure i|i don'?t|i do not|don'?t really) (?:really )?like\b|\bkill this\b|\b(?:undo|"
+         r"revert) (?:that|this|your)\b|\bi (?:undid|reverted) your\b", False),
         ("demands",
-         r"\b(?:must|has to|have to|needs to|supposed to) (?:stop|stay|keep|not|be (?:in|a|the|kept))\b|\bshould (?:stay|remain|still)\b|"
+         r"\b(?:must|has to|have to|needs to|supposed to) (?:stop|stay|keep|not|be (?:in|a|the|kept))\b|"
+         r"\bshould (?:stay|remain|still)\b|"
          r"\bleave (?:it|that|this|them|the)\b|\bkeep (?:it|that|this|them|the)\b", False),
         ("halts", r"^(?:wait|stop|hold on|hang ?on|let'?s pause|pause)\b", False),
     )
 )  # fmt: skip
 _DURABLE: Final = re.compile(
-    rf"{_ALWAYS}|\bwe (?:always|never|only|prefer|don'?t|do not|should not|shouldn'?t|must not)\s+\w+|{_CLAUSE}(?:prefer|remember to)\s+\w+|"
-    rf"\bwe use\b|{_CLAUSE}(?:stop|avoid) \w+ing\b|\b(?:as a rule|by default we)\b|\bin (?:this|our) (?:repo|project|codebase|team)\b",
+    rf"{_ALWAYS}|\bwe (?:always|never|only|prefer|don'?t|do not|should not|shouldn'?t|must not)\s+\w+|"
+    rf"{_CLAUSE}(?:prefer|remember to)\s+\w+|"
+    rf"\bwe use\b|{_CLAUSE}(?:stop|avoid) \w+ing\b|\b(?:as a rule|by default we)\b|\bin (?:this|"
+    rf"our) (?:repo(?:sitory)?|"
+    rf"project|codebase|team)\b",
     re.I,
 )
 _STANDALONE_BAN: Final = re.compile(
-    r"^(?:(?:please|pls|plase) )?(?:do not|don'?t|never|no)\s+(?!this\b|that\b|it\b|them\b|these\b|those\b|i\b|we\b|you\b|the\b)\w+",
+    r"^(?:(?:please|pls|plase) )?(?:do not|don'?t|never|no)\s+(?!this\b|that\b|it\b|them\b|these\b|those\b|i\b|"
+    r"we\b|you\b|the\b)\w+",
     re.I,
 )
 _ONCE: Final = re.compile(r"\b(?:this|that|these|those|here|now|for now|yet|this time|today)\b", re.I)

@@ -161,7 +161,8 @@ def _delta(steps: Sequence[Step], clock: list[int], chain: list[_Pair]) -> Delta
     inside = [step for step in steps[first.index : last.fix_index] if isinstance(step, ToolStep)]
     after_last = [step for step in steps[last.index + 1 : last.fix_index] if isinstance(step, ToolStep)]
     remedies = [step for step in after_last if is_success(step) and (is_edit(step) or is_environment_change(step))]
-    own = last.match.type in (DeltaType.CODE_FIX, DeltaType.ENVIRONMENT)
+    # A remedy that is the named fix itself needs no other.
+    own = last.match.type in (DeltaType.CODE_FIX, DeltaType.ENVIRONMENT) and not last.match.is_action
     return Delta(
         type=last.match.type,
         chain=tuple(step for pair in chain if isinstance(step := steps[pair.index], ToolStep)),

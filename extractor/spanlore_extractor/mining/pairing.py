@@ -43,7 +43,8 @@ class Match:
 
 
 NOT_FOUND: Final = re.compile(
-    r"does not exist|no such file or directory|ENOENT|not a directory|cannot find the (?:file|path)|path .* not found|file not found",
+    r"does not exist|no such file or directory|ENOENT|not a directory|cannot find the (?:file|path)|"
+    r"path .* not found|file not found",
     re.I,
 )
 _UNAVAILABLE: Final = re.compile(
@@ -58,11 +59,14 @@ _EDIT_REFUSED: Final = re.compile(
 _TOO_LARGE: Final = re.compile(r"exceeds maximum|too large|token limit", re.I)
 _MISSING: Final = re.compile(
     r"No module named ['\"]?([\w.-]+)|Cannot find (?:module|package) ['\"]([@\w./-]+)|command not found: ([\w.-]+)|"
-    r"([\w.-]+): (?:command )?not found|cannot find package \"?([\w./-]+)|unable to find (?:library|utility) \"?([\w.-]+)",
+    r"([\w.-]+): (?:command )?not found|cannot find package \"?([\w./-]+)|unable to find (?:library|"
+    r"utility) \"?([\w.-]+)",
 )
 USAGE_ERROR: Final = re.compile(
-    r"unrecognized (?:subcommand|arguments?|option)|unknown (?:flag|option|command|subcommand|shorthand)|invalid (?:option|argument|choice)|"
-    r"illegal option|unexpected argument|no such (?:option|command|subcommand)|script not found|missing script|command not found|"
+    r"unrecognized (?:subcommand|arguments?|option)|unknown (?:flag|option|command|subcommand|shorthand)|"
+    r"invalid (?:option|argument|choice)|"
+    r"illegal option|unexpected argument|no such (?:option|command|subcommand)|script not found|missing script|"
+    r"command not found|"
     r"is not a \w+ command|no such file or directory|missing required|no version is set",
     re.I,
 )
@@ -71,13 +75,20 @@ _LOOKS_FAILED: Final = re.compile(
     r".{0,120}: No such file or directory|.{0,120}command not found)|An error occurred while executing the command",
     re.M,
 )
-_BYPASSES: Final = frozenset({"--no-verify", "--no-gpg-sign", "--dangerously-skip-permissions", "--force-with-lease", "--skip-checks", "--no-check"})  # fmt: skip
-_INSTALLERS: Final = frozenset({"pip", "uv", "npm", "pnpm", "yarn", "bun", "apt", "apt-get", "brew", "cargo", "go", "gem", "conda", "poetry", "mise", "apk", "dnf", "yum"})  # fmt: skip
+_ECHO: Final = re.compile(r"^\s*(?:\[[\w:.-]+\]\s*)?[$>+%❯]\s")
+"""A runner shows what it runs (`$ bun test src/`); that is no advice."""
+_BYPASSES: Final = frozenset({"--no-verify", "--no-gpg-sign", "--dangerously-skip-permissions", "--force-with-lease",
+"--skip-checks", "--no-check"})  # fmt: skip
+_INSTALLERS: Final = frozenset({"pip", "uv", "npm", "pnpm", "yarn", "bun", "apt", "apt-get", "brew", "cargo", "go",
+"gem", "conda", "poetry", "mise", "apk", "dnf", "yum"})  # fmt: skip
 # A failure of these is an answer: the thing is not there.
-_PROBES: Final = frozenset({"ls", "which", "type", "command", "test", "[", "stat", "file", "pgrep", "ping", "lsof", "id", "diff", "cmp", "pwd", "curl", "wget", "kill"})  # fmt: skip
+_PROBES: Final = frozenset({"ls", "which", "type", "command", "test", "[", "stat", "file", "pgrep", "ping", "lsof",
+"id", "diff", "cmp", "pwd", "curl", "wget", "kill"})  # fmt: skip
 _PROBING: Final = frozenset(
-    {("git", "config"), ("git", "rev-parse"), ("git", "cat-file"), ("git", "show-ref"), ("git", "ls-remote"), ("git", "symbolic-ref"),
-     ("git", "merge-base"), ("git", "check-ignore"), ("gh", "pr", "checks"), ("git", "cherry-pick"), ("git", "merge"), ("git", "rebase")}
+    {("git", "config"), ("git", "rev-parse"), ("git", "cat-file"), ("git", "show-ref"), ("git", "ls-remote"), ("git",
+    "symbolic-ref"),
+     ("git", "merge-base"), ("git", "check-ignore"), ("gh", "pr", "checks"), ("git", "cherry-pick"), ("git",
+     "merge"), ("git", "rebase")}
 )  # fmt: skip
 MAX_WORD_DISTANCE: Final = 0.5
 MAX_LISTED: Final = 3
@@ -103,12 +114,15 @@ def is_bypass(failure: ToolStep, later: ToolStep) -> bool:
 
 def is_probe(failure: ToolStep) -> bool:
     """Whether the call only asked; its failing is the answer."""
+    if kind_of(failure) is not ToolKind.SHELL:
+        return False
     last = take_apart(failure.command).last
-    return kind_of(failure) is ToolKind.SHELL and (program_of(last) in _PROBES or action_of(last)[:3] in _PROBING or action_of(last)[:2] in _PROBING)  # fmt: skip
+    action = action_of(last)
+    return program_of(last) in _PROBES or action[:2] in _PROBING or action[:3] in _PROBING
 
 
 def match(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> Match | None:
-    """The rule by which `later` answers `failure`, or None. `between` are the calls after the one and before the other."""
+    """The rule by which `later` answers `failure`, or None. `between` are the calls that stand between them."""
     if kind_of(failure) is ToolKind.SHELL:
         if kind_of(later) is not ToolKind.SHELL:
             return None
@@ -192,9 +206,10 @@ def _rerun(
 def _named_action(failure: ToolStep, other: ShellLine) -> Match | None:
     """The failing output named a command, or something missing that the later command installs."""
     missing = next((word for found in _MISSING.finditer(failure.output) for word in found.groups() if word), "")
+    advice = "\n".join(line for line in failure.output.splitlines() if not _ECHO.match(line))
     for argv in other.commands:
         text = " ".join(argv)
-        if len(argv) >= 2 and text in failure.output and text not in failure.command and argv[0] != "git":
+        if len(argv) >= 2 and text in advice and text not in failure.command and argv[0] != "git":
             return Match(DeltaType.ENVIRONMENT, "the failing output names this command", is_action=True)
         if missing and program_of(argv) in _INSTALLERS and missing.split(".")[0].lower() in text.lower():
             return Match(DeltaType.ENVIRONMENT, f"installs the missing `{missing}`", is_action=True)
@@ -203,20 +218,30 @@ def _named_action(failure: ToolStep, other: ShellLine) -> Match | None:
 
 def _changed(one: ShellLine, other: ShellLine) -> Match | None:
     """The same program asked for the same thing with other words."""
+    pair = changed_commands(one, other)
+    if pair is None:
+        return None
+    before, after = pair
+    if _is_unwrapped(before, after):
+        return Match(DeltaType.USAGE, f"works without `{' '.join(before[: -len(after)])}`")
+    return _same_intent(before, after)
+
+
+def changed_commands(one: ShellLine, other: ShellLine) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The first command of `one` that `other` has in another form, and that form; None when there is none."""
     if one.heredocs != other.heredocs:
         return None
     for before in one.commands:
         if before in other.commands:
             continue
         for after in other.commands:
-            if after in one.commands:
-                continue
-            if len(after) >= 2 and len(after) < len(before) and before[-len(after) :] == after:
-                return Match(DeltaType.USAGE, f"works without `{' '.join(before[: -len(after)])}`")
-            found = _same_intent(before, after)
-            if found:
-                return found
+            if after not in one.commands and (_is_unwrapped(before, after) or _same_intent(before, after)):
+                return before, after
     return None
+
+
+def _is_unwrapped(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    return 2 <= len(after) < len(before) and before[-len(after) :] == after
 
 
 def _same_intent(before: tuple[str, ...], after: tuple[str, ...]) -> Match | None:

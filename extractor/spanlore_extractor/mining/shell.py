@@ -18,16 +18,22 @@ _HEREDOC: Final = re.compile(r"<<-?\s*(['\"]?)(\w+)\1.*?(?:\n[ \t]*\2[ \t]*(?=\n
 _ASSIGNMENT: Final = re.compile(r"^[A-Za-z_]\w*\+?=")
 # These only trim or count what stands before them in a pipe.
 _FILTERS: Final = frozenset(
-    {"head", "tail", "grep", "rg", "egrep", "sed", "awk", "cut", "sort", "uniq", "wc", "tee", "less", "cat", "jq", "tr", "column", "xargs"}
+    {"head", "tail", "grep", "rg", "egrep", "sed", "awk", "cut", "sort", "uniq", "wc", "tee", "less", "cat", "jq",
+    "tr", "column", "xargs"}
 )  # fmt: skip
 _NO_COMMANDS: Final = frozenset(
-    {"cd", "pushd", "popd", "export", "set", "unset", "source", ".", "true", "false", ":", "echo", "printf", "sleep", "wait"}
+    {"cd", "pushd", "popd", "export", "set", "unset", "source", ".", "true", "false", ":", "echo", "printf", "sleep",
+    "wait"}
 )  # fmt: skip
 _SUBCOMMANDED: Final = {
-    "git": 1, "go": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1, "deno": 1, "cargo": 1, "docker": 1, "podman": 1, "kubectl": 1, "gh": 2,
-    "mise": 1, "uv": 1, "pip": 1, "poetry": 1, "brew": 1, "apt": 1, "apt-get": 1, "make": 1, "just": 1, "task": 1, "terraform": 1,
-    "helm": 1, "aws": 2, "gcloud": 2, "az": 2, "systemctl": 1, "conda": 1, "bundle": 1, "rails": 1, "rake": 1, "dotnet": 1, "gradle": 1,
-    "gradlew": 1, "mvn": 1, "nix": 1, "pre-commit": 1, "rtk": 1, "flutter": 1, "swift": 1, "composer": 1, "rustup": 1, "hatch": 1,
+    "git": 1, "go": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1, "deno": 1, "cargo": 1, "docker": 1, "podman": 1,
+    "kubectl": 1, "gh": 2,
+    "mise": 1, "uv": 1, "pip": 1, "poetry": 1, "brew": 1, "apt": 1, "apt-get": 1, "make": 1, "just": 1, "task": 1,
+    "terraform": 1,
+    "helm": 1, "aws": 2, "gcloud": 2, "az": 2, "systemctl": 1, "conda": 1, "bundle": 1, "rails": 1, "rake": 1,
+    "dotnet": 1, "gradle": 1,
+    "gradlew": 1, "mvn": 1, "nix": 1, "pre-commit": 1, "rtk": 1, "flutter": 1, "swift": 1, "composer": 1,
+    "rustup": 1, "hatch": 1,
 }  # fmt: skip
 """How many words after the program say what it does. `run` (npm run X, mise run X) takes one more."""
 
@@ -90,7 +96,7 @@ def action_of(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _without_options(words: tuple[str, ...], values_too: bool) -> list[str]:
-    """Words that are neither options nor, where asked, the value of `-C`, `-c`, `-f`, `-n` (git -C DIR, make -f FILE)."""
+    """Words that are no options nor, where asked, the value of `-C`, `-c`, `-f`, `-n` (git -C DIR, make -f FILE)."""
     out, skip = [], False
     for word in words:
         if skip:

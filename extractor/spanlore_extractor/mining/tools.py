@@ -28,32 +28,40 @@ class ToolKind(StrEnum):
 
 _KINDS: Final = {
     **dict.fromkeys(
-        ("bash", "exec_command", "shell", "local_shell", "run_shell_command", "execute_command", "terminal", "run_terminal_cmd"),
+        ("bash", "exec_command", "shell", "local_shell", "run_shell_command", "execute_command", "terminal",
+        "run_terminal_cmd"),
         ToolKind.SHELL,
     ),
     **dict.fromkeys(
-        ("read", "grep", "glob", "ls", "view", "read_file", "read_many_files", "list_directory", "search_file_content", "notebookread",
+        ("read", "grep", "glob", "ls", "view", "read_file", "read_many_files", "list_directory",
+        "search_file_content", "notebookread",
          "open", "search_dir", "search_file", "find_file", "find", "list", "view_image"),
         ToolKind.READ,
     ),
     **dict.fromkeys(
-        ("edit", "write", "multiedit", "notebookedit", "apply_patch", "patch", "replace", "write_file", "create", "insert", "str_replace",
+        ("edit", "write", "multiedit", "notebookedit", "apply_patch", "patch", "replace", "write_file", "create",
+        "insert", "str_replace",
          "str_replace_editor", "str_replace_based_edit_tool"),
         ToolKind.EDIT,
     ),
 }  # fmt: skip
 
 _WRITES_FILE: Final = re.compile(
-    r"\bsed\s+(?:-\w+\s+)*-i|\bperl\s+-\w*i|\btee\s+(?!/dev)|(?:^|[\s;&|])(?:cat|echo|printf)\b[^|;&\n]*>>?\s*(?!/dev|&)|"
+    r"\bsed\s+(?:-\w+\s+)*-i|\bperl\s+-\w*i|\btee\s+(?!/dev)|(?:^|[\s;&|])(?:cat|echo|"
+    r"printf)\b[^|;&\n]*>>?\s*(?!/dev|&)|"
     r"open\([^)]*['\"][wa]b?['\"]\)|write_text\(|writeFileSync\("
 )
 _CHANGES: Final = frozenset(
-    {"mkdir", "touch", "cp", "mv", "rm", "chmod", "chown", "ln", "kill", "pkill", "createdb", "dropdb", "unzip", "tar", "direnv", "nvm",
-     "pyenv", "rbenv", "asdf", "corepack", "ssh-add", "initdb", "pg_ctl", "redis-server", "psql", "launchctl", "service", "systemctl"}
+    {"mkdir", "touch", "cp", "mv", "rm", "chmod", "chown", "ln", "kill", "pkill", "createdb", "dropdb", "unzip",
+    "tar", "direnv", "nvm",
+     "pyenv", "rbenv", "asdf", "corepack", "ssh-add", "initdb", "pg_ctl", "redis-server", "psql", "launchctl",
+     "service", "systemctl"}
 )  # fmt: skip
 _CHANGING_WORDS: Final = frozenset(
-    {"install", "add", "i", "ci", "sync", "tidy", "download", "update", "upgrade", "get", "up", "start", "restart", "init", "trust", "use",
-     "activate", "login", "fetch", "pull", "checkout", "switch", "stash", "reset", "read-tree", "worktree", "clean", "generate", "migrate",
+    {"install", "add", "i", "ci", "sync", "tidy", "download", "update", "upgrade", "get", "up", "start", "restart",
+    "init", "trust", "use",
+     "activate", "login", "fetch", "pull", "checkout", "switch", "stash", "reset", "read-tree", "worktree", "clean",
+     "generate", "migrate",
      "build", "fmt", "format", "fix", "prune", "rm", "remove", "set", "link", "restore", "merge", "rebase", "commit"}
 )  # fmt: skip
 

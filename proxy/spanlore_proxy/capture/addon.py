@@ -6,6 +6,7 @@ Nothing here waits for the disk or the network but the look-up of an unknown pro
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -93,6 +94,9 @@ class CaptureAddon:
         self._logged_faults = 0
         self.own_addresses: frozenset[tuple[str, int]] = frozenset()
         """Where this proxy listens: no request may be sent there."""
+        self.idle = asyncio.Event()
+        """Set while no exchange is running."""
+        self.idle.set()
         self.overheads = Samples()
         """Nanoseconds between a request's arrival and its departure, spent by us."""
 
@@ -136,11 +140,8 @@ class CaptureAddon:
     # --- one exchange ------------------------------------------------------------------------------------------------
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        try:
-            self._begin(flow)
-        except Exception as error:
-            # The border to the agent's traffic, see the module's first lines.
-            self._fault("requestheaders", error)
+        self._guarded("requestheaders", lambda: self._begin(flow))
+        self._guarded("requestheaders", lambda: self._send_on(flow.request))
         if LIVE not in flow.metadata:
             flow.request.stream = True
 
@@ -202,29 +203,34 @@ class CaptureAddon:
         request = flow.request
         host = request.data.host.lower()
         if not self._is_opened(host):
-            _drop_ours(request)
             return
-        self._introduce(flow)  # known already where there was a CONNECT; plain http has its credentials here
+        # Known already where there was a CONNECT; plain http has its credentials in the request itself.
+        self._guarded("connect", lambda: self._introduce(flow))
         endpoint = recognise(request.method, host, request.path)
-        upstream = self._upstreams.get(host)
-        is_exchange = endpoint is not None and endpoint.kind is not Kind.OTHER
         self._counts.add(counters.REQUESTS, endpoint.kind.value if endpoint is not None else "unknown_endpoint")
-        if endpoint is not None and is_exchange and not self._is_passive:
-            head = RequestHead(
-                id=secrets.token_hex(8),
-                method=request.method,
-                scheme=request.scheme,
-                host=host,
-                port=request.port,
-                path=request.path,
-                fields=request.headers.fields,
-                endpoint=endpoint,
-                start_time_ns=self._clock_ns(),
-                upstream=upstream.origin if upstream else "",
-            )
-            live = flow.metadata[LIVE] = LiveExchange(head, flow.client_conn.id)
-            self._live[flow.client_conn.id].add(live)
+        if endpoint is None or endpoint.kind is Kind.OTHER or self._is_passive:
+            return
+        upstream = self._upstreams.get(host)
+        head = RequestHead(
+            id=secrets.token_hex(8),
+            method=request.method,
+            scheme=request.scheme,
+            host=host,
+            port=request.port,
+            path=request.path,
+            fields=request.headers.fields,
+            endpoint=endpoint,
+            start_time_ns=self._clock_ns(),
+            upstream=upstream.origin if upstream else "",
+        )
+        live = flow.metadata[LIVE] = LiveExchange(head, flow.client_conn.id)
+        self._live[live.connection].add(live)
+        self.idle.clear()
+
+    def _send_on(self, request: http.Request) -> None:
+        """What has to be changed in a request's head, whatever becomes of the rest."""
         _drop_ours(request)
+        upstream = self._upstreams.get(request.data.host.lower())
         if upstream is not None:
             redirect(request, upstream)
 
@@ -268,6 +274,8 @@ class CaptureAddon:
             if captured is None:
                 return
             self._live[live.connection].discard(live)
+            if not self.running:
+                self.idle.set()
             if not self._records:
                 self._counts.add(counters.NOT_CAPTURED, "mode_off")
             elif not live.is_wanted:

@@ -9,7 +9,7 @@ override may send their requests elsewhere and the real host must then never be 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from mitmproxy import http
@@ -21,9 +21,12 @@ from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError,
 from mitmproxy.utils import human
 
 from spanlore_proxy.wire.exchange import End
+from spanlore_proxy.wire.hosts import is_llm_host
 
 END: Final = "spanlore.end"
 """Key in a flow's metadata: the `End` of an exchange that broke."""
+
+MAX_REMEMBERED: Final = 4096
 
 type IsOpened = Callable[[str], bool]
 
@@ -69,7 +72,7 @@ class _HttpStream(HttpStream):
         """An opaque tunnel for every host that is not opened."""
         host = self.flow.request.host
         if self._is_opened(host):
-            yield from super().handle_connect_regular()  # type: ignore[no-untyped-call]  # not annotated in mitmproxy
+            yield from super().handle_connect_regular()  # type: ignore[no-untyped-call]  # mitmproxy does not annotate it
             return
         self._on_tunnel(host)
         error = yield commands.OpenConnection(self.context.server)
@@ -79,7 +82,7 @@ class _HttpStream(HttpStream):
         else:
             # `ignore`: nothing of it is kept, and no hook sees it.
             self.child_layer = layers.TCPLayer(self.context, ignore=True)
-        yield from self.handle_connect_finish()  # type: ignore[no-untyped-call]  # as above
+        yield from self.handle_connect_finish()  # type: ignore[no-untyped-call]  # the same
 
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError
@@ -93,3 +96,22 @@ class _HttpStream(HttpStream):
             end = End.UPSTREAM_CLOSED
         self.flow.metadata.setdefault(END, end)
         yield from super().handle_protocol_error(event)
+
+
+class OpenedHosts:
+    """Which hosts are opened: LLM APIs known or named by the user, and those with an override."""
+
+    def __init__(self, extra: Iterable[str], overridden: Iterable[str]) -> None:
+        self._extra = tuple(extra)
+        self._known = {host.lower(): True for host in overridden}
+        self._remembered: dict[str, bool] = {}
+
+    def __call__(self, host: str) -> bool:
+        name = host.lower()
+        if name in self._known:
+            return True
+        if name not in self._remembered:
+            if len(self._remembered) >= MAX_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[name] = is_llm_host(name, self._extra)
+        return self._remembered[name]

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import Sequence
@@ -32,8 +33,6 @@ from mitmproxy.proxy.mode_servers import ServerInstance
 TCP_TIMEOUT_S: Final = 24 * 3600
 CLOSE_S: Final = 1.0
 """How long connections get to close at the end."""
-
-_log = logging.getLogger(__name__)
 
 
 class EmbeddedProxy:
@@ -95,9 +94,9 @@ class EmbeddedProxy:
             for transport in list(handler.transports.values()):
                 if transport.handler is not None:
                     transport.handler.cancel("proxy stops")
-        deadline = asyncio.get_running_loop().time() + CLOSE_S
-        while self._proxyserver.connections and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.01)
+        if self._server is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._server.wait_closed(), CLOSE_S)
         self._master.shutdown()
         if self._task is not None:
             await self._task

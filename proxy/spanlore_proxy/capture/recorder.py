@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from spanlore.otlp.codec import encode_request
@@ -213,7 +213,9 @@ class Recorder:
         group.harnesses.append(observation.workplace.harness)
         group.states.update({state.conversation: state for state in observed.changed})
         if self._wire_log is not None:
-            group.logged.append((log_entry(captured, records[-1].span_id.hex(), self._redact), exchange.request_body, request))
+            group.logged.append(
+                (log_entry(captured, records[-1].span_id.hex(), self._redact), exchange.request_body, request)
+            )
 
     def _payload(self, records: list[SpanRecord]) -> bytes:
         return encode_request(strip_records(records) if self._is_metadata_only else records)
@@ -233,18 +235,20 @@ class Recorder:
 
     def _keep_convenience(self, group: _Group) -> None:
         """What can be made again or done without: the states (else the next request repeats itself), the wire log."""
-        now_ns = self._clock_ns()
-        try:
-            if self._states is not None and group.states:
-                self._states.save(((key, state_to_json(state)) for key, state in group.states.items()), now_ns)
-        except sqlite3.Error as error:
-            self._degraded("state_db", error)
+        self._save(tuple(group.states.values()))
         try:
             for logged, body, request in group.logged if self._wire_log is not None else ():
                 assert self._wire_log is not None
                 self._wire_log.write(logged, body, request.document if request is not None else None)
         except sqlite3.Error as error:
             self._degraded("wire_log", error)
+
+    def _save(self, states: Sequence[ConversationState]) -> None:
+        try:
+            if self._states is not None and states:
+                self._states.save(((state.conversation, state_to_json(state)) for state in states), self._clock_ns())
+        except sqlite3.Error as error:
+            self._degraded("state_db", error)
 
     def _degraded(self, what: str, error: Exception) -> None:
         self._counts.add(counters.DEGRADED, what)
@@ -257,6 +261,7 @@ class Recorder:
             for place, workplace, turn in closed
         ]
         self._append(payloads)
+        self._save(self._tracker.take_changed())
 
     def _note_agents(self, harnesses: Sequence[str]) -> None:
         now_ns = self._clock_ns()

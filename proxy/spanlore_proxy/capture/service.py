@@ -26,7 +26,7 @@ from spanlore.settings import Paths, Settings
 from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.addon import CaptureAddon
 from spanlore_proxy.capture.counters import Counters
-from spanlore_proxy.capture.interception import Interception
+from spanlore_proxy.capture.interception import Interception, OpenedHosts
 from spanlore_proxy.capture.ledger_db import LedgerDb
 from spanlore_proxy.capture.master import EmbeddedProxy
 from spanlore_proxy.capture.recorder import Recorder
@@ -43,9 +43,8 @@ from spanlore_proxy.capture.wire_log import WireLog
 from spanlore_proxy.capture.workplaces import Checkouts, Workplaces, is_off
 from spanlore_proxy.conversation.tracker import Tracker, state_from_json
 from spanlore_proxy.injection.injector import Injector
-from spanlore_proxy.injection.ledger import LedgerStore, MemoryLedger
+from spanlore_proxy.injection.ledger import MemoryLedger
 from spanlore_proxy.launch.ca import ensure_ca
-from spanlore_proxy.wire.hosts import is_llm_host
 
 GRACE_S: Final = 4.0
 """Running exchanges get this long to end after SIGTERM; the supervisor's own patience is longer."""
@@ -56,7 +55,7 @@ _log = logging.getLogger(__name__)
 
 
 class ProxyService:
-    """Everything one proxy process consists of. Use `serving`."""
+    """Everything one proxy process consists of; `serving` starts and ends it."""
 
     def __init__(self, settings: Settings, paths: Paths) -> None:
         """Opens files; must be made inside the event loop.
@@ -70,56 +69,27 @@ class ProxyService:
         ensure_ca(paths)
         upstreams = parse_upstreams(settings.upstreams)
         roots = write_roots(paths.ca_dir, settings.proxy.upstream_ca)
-        redact = redact_with(Redactor(settings.capture.redact))
         collector = f"http://127.0.0.1:{settings.collector.port}"
+        self._settings = settings
         self._paths = paths
         self._started_at_ns = time.time_ns()
+        self._closing = contextlib.ExitStack()
         self.counts = Counters(read_status(paths.proxy_status_file).get("counters"))
-        self._exit = contextlib.ExitStack()
         self.spool = Spool(
             paths.spool_dir, max_bytes=settings.proxy.spool_max_bytes, counts=self.counts, strip=strip_payload
         )
-        self._exit.callback(self.spool.close)
+        self._closing.callback(self.spool.close)
         self._shipper = Shipper(self.spool, f"{collector}/v1/traces", paths.token(), self.counts)
-        self._workplaces = Workplaces(RunRegistry(paths.runs_dir), Checkouts())
-        self._exit.callback(self._workplaces.close)
         self._snapshot = SnapshotCache(collector, paths.token(), paths.snapshot_file)
-        self._states = self._optional("state_db", lambda: StateDb(paths.proxy_db))
-        ledger = self._optional("ledger_db", lambda: LedgerDb(paths.proxy_db))
-        self._recorder = Recorder(
-            spool=self.spool,
-            tracker=self._restored_tracker(),
-            states=self._states,
-            wire_log=self._open_wire_log(settings, redact),
-            redact=redact,
-            settings=settings,
-            counts=self.counts,
-            refresh=self._workplaces.refreshed,
-            on_spooled=self._shipper.wake,
-        )
-        injector = Injector(
-            settings,
-            # Without its file the ledger lives as long as the process: what was placed is still replayed until then.
-            ledger if ledger is not None else MemoryLedger(),
-            lambda: self._snapshot.current,
-            clock_ns=time.perf_counter_ns,
-            now_ns=time.time_ns,
-            is_killed=paths.kill_file.exists,
-        )
-        opened: dict[str, bool] = {}
-
-        def is_opened(host: str) -> bool:
-            if host not in opened:
-                if len(opened) > 4096:
-                    opened.clear()
-                opened[host] = host.lower() in upstreams or is_llm_host(host, settings.proxy.hosts)
-            return opened[host]
-
+        self._workplaces = Workplaces(RunRegistry(paths.runs_dir), Checkouts())
+        self._closing.callback(self._workplaces.close)
+        self._recorder = self._make_recorder()
+        is_opened = OpenedHosts(settings.proxy.hosts, upstreams)
         self.addon = CaptureAddon(
             is_opened=is_opened,
             upstreams=upstreams,
             workplaces=self._workplaces,
-            injector=injector,
+            injector=self._make_injector(),
             submit=self._recorder.submit,
             is_off=lambda workplace: is_off(workplace, settings.capture.off_repositories),
             settings=settings,
@@ -128,5 +98,147 @@ class ProxyService:
         interception = Interception(is_opened, lambda host: self.counts.add(counters.TUNNELLED))
         self._proxy = EmbeddedProxy([self.addon, interception], ca_dir=paths.ca_dir, roots=roots)
         self._status = StatusFile(paths.proxy_status_file, self.describe)
+        self._tasks: list[asyncio.Task[None]] = []
         self.address = ("", 0)
         """Where it listens."""
+
+    async def start(self, listening: socket.socket) -> None:
+        """Serves the socket."""
+        host, port = listening.getsockname()[:2]
+        self.address = (host, port)
+        self.addon.own_addresses = frozenset((name, port) for name in (host, "localhost", "127.0.0.1", "::1"))
+        self._recorder.start()
+        await self._proxy.start(listening)
+        for name, run in (
+            ("shipper", self._shipper.run),
+            ("snapshot", self._snapshot.run),
+            ("status", self._status.run),
+        ):
+            self._tasks.append(asyncio.create_task(run(), name=name))
+        _log.info("listening at %s:%d", host, port)
+
+    async def stop(self, grace_s: float = GRACE_S) -> None:
+        """Ends everything in order."""
+        self._proxy.stop_accepting()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.addon.idle.wait(), grace_s)
+        await self._proxy.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if not await asyncio.to_thread(self._recorder.stop, FLUSH_S):
+            _log.error("the recorder did not end in %.0f s; exchanges in its queue are lost", FLUSH_S)
+        self._status.write()
+        self._closing.close()
+
+    def describe(self) -> dict[str, Any]:
+        """The status document, see `status`."""
+        spool = self.spool.state()
+        now_ns = time.time_ns()
+        waiting_s = (now_ns - spool.oldest_time_ns) / 1e9 if spool.oldest_time_ns else 0.0
+        return {
+            "pid": os.getpid(),
+            "version": spanlore.__version__,
+            "started_at_ns": self._started_at_ns,
+            "written_at_ns": now_ns,
+            "listening": f"{self.address[0]}:{self.address[1]}",
+            "counters": self.counts.snapshot(),
+            "lag": {"recorder_ms": round(self._recorder.lag_ns / 1e6, 3), "delivery_s": round(waiting_s, 3)},
+            "queue_bytes": self._recorder.queued_bytes,
+            "spool": asdict(spool),
+            "delivery_trouble": self._shipper.trouble,
+            "overhead_ns": self.addon.overheads.percentiles(),
+            "agents": {name: asdict(agent) for name, agent in sorted(self._recorder.agents.items())},
+            "running": self.addon.running,
+            "connections": self._proxy.connections,
+            "resident_bytes": psutil.Process().memory_info().rss,
+        }
+
+    def _make_recorder(self) -> Recorder:
+        settings = self._settings
+        redact = redact_with(Redactor(settings.capture.redact))
+        states = self._open("state_db", self._paths.proxy_db, StateDb)
+        wire_log = None
+        # Bodies are content: in metadata mode none are kept.
+        if settings.proxy.wire_log_max_bytes and settings.capture.mode == "full":
+            max_bytes = settings.proxy.wire_log_max_bytes
+            wire_log = self._open(
+                "wire_log", self._paths.wire_log, lambda path: WireLog(path, max_bytes=max_bytes, redact=redact)
+            )
+        return Recorder(
+            spool=self.spool,
+            tracker=_restored(Tracker(), states),
+            states=states,
+            wire_log=wire_log,
+            redact=redact,
+            settings=settings,
+            counts=self.counts,
+            refresh=self._workplaces.refreshed,
+            on_spooled=self._shipper.wake,
+        )
+
+    def _make_injector(self) -> Injector:
+        ledger = self._open("ledger_db", self._paths.proxy_db, LedgerDb)
+        return Injector(
+            self._settings,
+            # Without its file the ledger lives as long as the process: what was placed is replayed until then.
+            ledger if ledger is not None else MemoryLedger(),
+            lambda: self._snapshot.current,
+            clock_ns=time.perf_counter_ns,
+            now_ns=time.time_ns,
+            is_killed=self._paths.kill_file.exists,
+        )
+
+    def _open[Database: (StateDb, LedgerDb, WireLog)](
+        self, name: str, path: Path, make: Callable[[Path], Database]
+    ) -> Database | None:
+        """An SQLite file; a broken one is moved aside, since the proxy can work without its past."""
+        for is_first in (True, False):
+            try:
+                database = make(path)
+            except (sqlite3.Error, OSError) as error:
+                _log.error("%s: %s", path, error)
+                self.counts.add(counters.DEGRADED, name)
+                if is_first and isinstance(error, sqlite3.DatabaseError):
+                    _set_aside(path)
+                    continue
+                return None
+            self._closing.callback(database.close)
+            return database
+        return None
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    settings: Settings, paths: Paths, listening: socket.socket, *, grace_s: float = GRACE_S
+) -> AsyncIterator[ProxyService]:
+    """A running proxy on the socket, ended in order when the block is left.
+
+    Raises:
+        SettingsError, SpoolLockedError, OSError: as `ProxyService`.
+    """
+    service = ProxyService(settings, paths)
+    await service.start(listening)
+    try:
+        yield service
+    finally:
+        await service.stop(grace_s)
+
+
+def _restored(tracker: Tracker, states: StateDb | None) -> Tracker:
+    if states is None:
+        return tracker
+    known = []
+    for text in states.load(RESTORED_CONVERSATIONS):
+        try:
+            known.append(state_from_json(text))
+        except ValueError:
+            continue  # of another version: that conversation is told again, under the same span ids
+    tracker.restore(known)
+    return tracker
+
+
+def _set_aside(path: Path) -> None:
+    path.replace(path.with_name(f"{path.name}.broken"))
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -179,10 +179,10 @@ class Spool:
     def close(self) -> None:
         """Ends writing; another process may take over."""
         with self._mutex:
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
-            os.close(self._lock_descriptor)
+            self._roll()
+            if self._lock_descriptor >= 0:
+                os.close(self._lock_descriptor)
+                self._lock_descriptor = -1
 
     def _load(self) -> list[_Segment]:
         found: dict[int, Path] = {}

@@ -7,6 +7,7 @@ host of the URL, as the certificate does: a server behind TLS may refuse a name 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,9 +81,12 @@ def write_roots(folder: Path, extra: str) -> Path:
         if not added:
             raise SettingsError(f"proxy.upstream_ca: {extra} holds no PEM certificate.")
         blocks += added
-    path = folder / "upstream-roots.pem"
     content = b"\n".join(blocks) + b"\n"
-    if not path.exists() or path.read_bytes() != content:
+    # Named by its content: mitmproxy remembers what it loaded by the file's name.
+    path = folder / f"upstream-roots-{hashlib.sha256(content).hexdigest()[:12]}.pem"
+    if not path.exists():
+        for outdated in folder.glob("upstream-roots-*"):
+            outdated.unlink()
         fresh = path.with_suffix(".tmp")
         fresh.write_bytes(content)
         fresh.replace(path)

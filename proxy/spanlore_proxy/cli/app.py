@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-
 import typer
 
-_MODULES = ("cli.run", "cli.daemon", "cli.evaluate", "cli.explain", "bench.command", "demo.command")
+from spanlore_proxy.bench import command as bench
+from spanlore_proxy.cli import daemon, evaluate, explain, run
+from spanlore_proxy.demo import command as demo
 
 
 def commands(app: typer.Typer) -> None:
     """Adds the proxy's commands to the whole command line."""
-    for name in _MODULES:
-        if find_spec(f"spanlore_proxy.{name}"):
-            import_module(f"spanlore_proxy.{name}").register(app)
+    for module in (run, daemon, explain, evaluate, bench, demo):
+        module.register(app)

@@ -119,7 +119,7 @@ def told(daemon: Daemon, paths: Paths) -> str:
     return "\n".join(
         [
             f"spanlore {daemon.version} is up (pid {daemon.pid}).",
-            f'  proxy         http://127.0.0.1:{daemon.proxy_port}   `spanlore run -- AGENT` leads an agent here',
+            f"  proxy         http://127.0.0.1:{daemon.proxy_port}   `spanlore run -- AGENT` leads an agent here",
             f"  OTLP and API  http://127.0.0.1:{daemon.collector_port}   token in {paths.token_file}",
             f"  ClickHouse    http://127.0.0.1:{daemon.clickhouse_port}   read-only, any user, the token as password",
             f"  logs          {paths.log_dir}",

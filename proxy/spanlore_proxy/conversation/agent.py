@@ -129,9 +129,7 @@ def texts_of(content: Any) -> tuple[str, ...]:
         return (content,)
     if not isinstance(content, list):
         return ()
-    return tuple(
-        block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
-    )
+    return tuple(block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str))
 
 
 def _harness(user_agent: str, system: tuple[str, ...]) -> tuple[str, str]:

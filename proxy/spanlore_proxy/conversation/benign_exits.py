@@ -15,15 +15,16 @@ READERS: Final = frozenset(
     {
         "cat", "ls", "echo", "printf", "find", "fd", "grep", "egrep", "fgrep", "rg", "ag", "ack", "ps", "env", "head",
         "tail", "sort", "wc", "tree", "history", "date", "du", "df", "stat", "file", "which", "sed", "awk", "cut", "tr",
-        "uniq", "column", "xxd", "od", "strings", "jq", "nl", "less", "more", "true", "yes", "seq", "ss", "lsof", "pgrep",
+        "uniq", "column", "xxd", "od", "strings", "jq", "nl", "less", "more", "true", "yes", "seq", "ss", "lsof",
+        "pgrep",
     }
 )  # fmt: skip
 """Programs that only look: whether they managed to is no lesson, so a pipe behind them hides nothing."""
 
 STATUS_HIDERS: Final = frozenset(
     {
-        "head", "tail", "cat", "grep", "egrep", "fgrep", "rg", "sed", "awk", "less", "more", "tee", "wc", "sort", "uniq",
-        "cut", "tr", "column", "jq", "nl", "fold", "strings", "xargs", "tac", "rev", "fmt", "pr", "bat", "ts",
+        "head", "tail", "cat", "grep", "egrep", "fgrep", "rg", "sed", "awk", "less", "more", "tee", "wc", "sort",
+        "uniq", "cut", "tr", "column", "jq", "nl", "fold", "strings", "xargs", "tac", "rev", "fmt", "pr", "bat", "ts",
     }
 )  # fmt: skip
 """Filters that end in 0 whatever happened before them in the pipe."""
@@ -95,7 +96,9 @@ def _git_verb(words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 _RULES: Final[Mapping[str, Callable[[tuple[str, ...], int], bool]]] = {
     "git": _git,
     "jq": lambda words, code: code in (1, 4) and bool({"-e", "--exit-status"} & set(words)),
-    "systemctl": lambda words, code: code in (1, 3, 4) and bool({"is-active", "is-enabled", "status", "is-failed"} & set(words)),
+    "systemctl": lambda words, code: (
+        code in (1, 3, 4) and bool({"is-active", "is-enabled", "status", "is-failed"} & set(words))
+    ),
     "kill": lambda words, code: code == 1 and "-0" in words,
     "pip": lambda words, code: code == 1 and words[:1] == ("show",),
     "npm": lambda words, code: code == 1 and words[:1] == ("outdated",),

@@ -52,9 +52,7 @@ class Facts:
     is_compacted: bool
 
 
-def read_facts(
-    headers: Iterable[tuple[str, str]], request: WireRequest | None, system: tuple[str, ...]
-) -> Facts:
+def read_facts(headers: Iterable[tuple[str, str]], request: WireRequest | None, system: tuple[str, ...]) -> Facts:
     """The facts of a request; `headers` with lower-case names, `system` the system prompt's text blocks."""
     named = dict(headers)
     billing = system[0] if system and system[0].startswith(BILLING_PREFIX) else ""
@@ -71,9 +69,7 @@ def read_facts(
     )
 
 
-def _call_class(
-    named: dict[str, str], request: WireRequest | None, system: tuple[str, ...], billing: str
-) -> CallClass:
+def _call_class(named: dict[str, str], request: WireRequest | None, system: tuple[str, ...], billing: str) -> CallClass:
     stated = named.get("x-claude-code-request-class", "")
     if stated in _CLASSES:
         return _CLASSES[stated]

@@ -78,8 +78,16 @@ _MACHINE_STARTS: Final = (
     "Another Claude session sent a message:",
 )
 """A text that starts so is the agent's own, whole."""
-_HOOK_FEEDBACK = re.compile(r"\A\w+ hook feedback:\n|\A\w+:\w* hook (?:error|feedback|additional context)|\AThe \S+ plugin sent a")
-_NOTIFICATIONS: Final = ("[SYSTEM NOTIFICATION", "<task-notification>", "[SCHEDULED TASK", "<teammate-message", "<tick>")
+_HOOK_FEEDBACK = re.compile(
+    r"\A\w+ hook feedback:\n|\A\w+:\w* hook (?:error|feedback|additional context)|\AThe \S+ plugin sent a"
+)
+_NOTIFICATIONS: Final = (
+    "[SYSTEM NOTIFICATION",
+    "<task-notification>",
+    "[SCHEDULED TASK",
+    "<teammate-message",
+    "<tick>",
+)
 _SUMMARY: Final = "This session is being continued from a previous conversation"
 
 
@@ -104,26 +112,26 @@ class Scan:
     """A summary that stands for compacted history."""
 
 
-def human_messages(messages: Sequence[Message], harness: str, call_class: CallClass) -> tuple[HumanMessage, ...]:
+def human_messages(
+    messages: Sequence[Message], harness: str, call_class: CallClass, *, is_stopped: bool = False
+) -> tuple[HumanMessage, ...]:
     """What a person typed in these messages, in order.
 
     Only main calls carry a person's words; a sub-agent's prompt is its parent's. Text beside tool results was typed
-    while they were being made, unless the user had stopped the agent.
+    while they were being made, unless the user had stopped the agent: `is_stopped` says so where no message does.
     """
     if call_class not in (CallClass.MAIN, CallClass.UNKNOWN):
         return ()
     out: list[HumanMessage] = []
-    is_working = False
+    has_results = False
     for message in messages:
         if message.role is Role.ASSISTANT:
-            is_working = False
+            has_results = is_stopped = False
             continue
         found = scan(message)
-        if found.is_interrupted:
-            is_working = False
-        elif found.has_results:
-            is_working = True
-        out += _as_human(found, is_working)
+        is_stopped = is_stopped or found.is_interrupted
+        has_results = has_results or found.has_results
+        out += _as_human(found, has_results and not is_stopped)
     return tuple(out)
 
 

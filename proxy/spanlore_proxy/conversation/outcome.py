@@ -39,20 +39,35 @@ _PRINTED_EXITS: Final = {
 }
 _SILENT_SUCCESS: Final = frozenset({"gemini-cli"})
 """Agents that print an exit code only when it is not zero."""
-_TIMED_OUT = re.compile(r"\bCommand timed out after |\btimed out after \d|<error>Command timed out|Command was aborted|"
-                        r"Process running with session ID|\bcommand running in (?:the )?background\b", re.I)
-_BACKGROUND = re.compile(r"\A(?:Command running in background with ID|Async agent launched|Command was (?:manually )?"
-                         r"(?:moved to|running in) (?:the )?background|Command did not complete within|Agent is running)")
+_TIMED_OUT = re.compile(
+    r"\bCommand timed out after |\btimed out after \d|<error>Command timed out|Command was aborted|"
+    r"Process running with session ID|\bcommand running in (?:the )?background\b",
+    re.I,
+)
+_BACKGROUND = re.compile(
+    r"\A(?:Command running in background with ID|Async agent launched|Command was (?:manually )?"
+    r"(?:moved to|running in) (?:the )?background|Command did not complete within|Agent is running)"
+)
 _CASCADE = re.compile(r"\A(?:<tool_use_error>)?(?:Sibling tool call errored|Cancelled: parallel tool call)")
-_NOT_RUN = re.compile(r"\A(?:\[Tool call (?:skipped|not completed|result not in this copy)|\[Old tool result content cleared)")
-_STOPPED = re.compile(r"\A(?:\[Tool call (?:did not complete|interrupted)|\[Agent call interrupted|\[This turn ended|"
-                      r"A safety monitor blocked this turn)")
-_DENIED = re.compile(r"\A(?:Permission (?:for|to) .{0,200}? (?:has been )?denied|User denied permission|"
-                     r"Claude requested permissions? to|This tool call was refused|Error: Permission denied by|"
-                     r"exec_command .{0,80}rejected|\w+:?\w* hook (?:error|blocking error)|Operation stopped by hook|"
-                     r"\[Request denied)", re.S)
-_SHELL_COMPLAINT = re.compile(r"^(?:\S*(?:bash|zsh|sh)|\(eval\))?:?(?:line )?\d*:? ?cd:? ?(?:\d+:)?.*(?:no such file|not a directory)"
-                              r"|command not found|^\(eval\):\d+: ", re.I | re.M)
+_NOT_RUN = re.compile(
+    r"\A(?:\[Tool call (?:skipped|not completed|result not in this copy)|\[Old tool result content cleared)"
+)
+_STOPPED = re.compile(
+    r"\A(?:\[Tool call (?:did not complete|interrupted)|\[Agent call interrupted|\[This turn ended|"
+    r"A safety monitor blocked this turn)"
+)
+_DENIED = re.compile(
+    r"\A(?:Permission (?:for|to) .{0,200}? (?:has been )?denied|User denied permission|"
+    r"Claude requested permissions? to|This tool call was refused|Error: Permission denied by|"
+    r"exec_command .{0,80}rejected|\w+:?\w* hook (?:error|blocking error)|Operation stopped by hook|"
+    r"\[Request denied)",
+    re.S,
+)
+_SHELL_COMPLAINT = re.compile(
+    r"^(?:\S*(?:bash|zsh|sh)|\(eval\))?:?(?:line )?\d*:? ?cd:? ?(?:\d+:)?.*(?:no such file|not a directory)"
+    r"|command not found|^\(eval\):\d+: ",
+    re.I | re.M,
+)
 _INTERRUPTED_EXITS: Final = frozenset({130, 137, 143})
 _TIMEOUT_EXIT: Final = 124
 

@@ -7,14 +7,13 @@ restarted proxy needs to go on without telling the past again is here.
 from __future__ import annotations
 
 import base64
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import orjson
 
 from spanlore.genai.inference import CallClass
 from spanlore.spans.place import Workplace
-from spanlore_proxy.conversation.turns import Standing
 
 STATE_VERSION: Final = 1
 
@@ -34,8 +33,6 @@ class OpenTurn:
     failures: int = 0
     is_emitted: bool = False
     """Its span is out; what still happens in it changes the span no more."""
-    start_message: int = -1
-    """Index of the message that began it, -1 where unknown (after a compaction)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,6 @@ class ConversationState:
     """Digest of the answer to it, as the client would send it back."""
     answered: int = 0
     """Index after the model's last message in `chain`."""
-    standing: Standing = field(default_factory=Standing)
     turn: OpenTurn | None = None
     pending: tuple[PendingTool, ...] = ()
     settled: tuple[str, ...] = ()
@@ -135,9 +131,8 @@ def state_from_json(text: str | bytes) -> ConversationState:
 
 def _state(data: dict[str, Any]) -> ConversationState:
     turn = data.pop("turn")
-    nested = {
+    nested: dict[str, Any] = {
         "call_class": CallClass(data.pop("call_class")),
-        "standing": Standing(**data.pop("standing")),
         "turn": None if turn is None else OpenTurn(**_with_bytes(turn, ("trace_id", "span_id"))),
         "pending": tuple(PendingTool(**_with_bytes(one, ("trace_id", "turn_span_id"))) for one in data.pop("pending")),
         "launches": tuple(Launch(**_with_bytes(one, ("trace_id",))) for one in data.pop("launches")),
@@ -155,8 +150,3 @@ def _encode_bytes(value: object) -> str:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     raise TypeError(type(value).__name__)
-
-
-def with_activity(turn: OpenTurn, time_ns: int) -> OpenTurn:
-    """The turn, having done something at that time."""
-    return replace(turn, end_time_ns=max(turn.end_time_ns, time_ns))

@@ -35,9 +35,7 @@ class Asked:
 
 def asked(pending: PendingTool) -> Asked:
     """Of a call that the tracker saw being asked."""
-    return Asked(
-        pending.start_time_ns, pending.turn_index, pending.step_index, pending.trace_id, pending.turn_span_id
-    )
+    return Asked(pending.start_time_ns, pending.turn_index, pending.step_index, pending.trace_id, pending.turn_span_id)
 
 
 def results_from(view: View, first: int) -> Iterator[tuple[int, ToolResult]]:
@@ -97,7 +95,7 @@ def unanswered(call: ToolCall, where: Asked, end_time_ns: int) -> ToolExecution:
 def left_over(
     view: View, pending: Mapping[str, PendingTool], settled: frozenset[str], end_time_ns: int
 ) -> Iterator[ToolExecution]:
-    """Pending calls that stand in the history but were passed over. Those the client dropped are gone without a span."""
+    """Pending calls that stand in the history but were passed over. Those the client dropped leave no span."""
     for id_, waiting in pending.items():
         if id_ in settled:
             continue

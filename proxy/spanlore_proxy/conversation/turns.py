@@ -16,16 +16,6 @@ from spanlore_proxy.conversation.human import scan
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where the messages seen so far leave the conversation."""
-
-    has_stopped: bool = True
-    """The model's last message asked for no tool (or there is none yet)."""
-    is_working: bool = False
-    """Tool results have come since the model's last message, and nobody has stopped it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Start:
     """One message that begins a turn."""
 
@@ -35,20 +25,26 @@ class Start:
     """The person had stopped what was going on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """What a run of messages did."""
+def turn_starts(
+    messages: Iterable[Message],
+    first_index: int,
+    *,
+    has_stopped: bool = True,
+    is_first: bool = False,
+    is_stopped: bool = False,
+) -> tuple[Start, ...]:
+    """The messages that begin turns; between two messages of the model at most one, of several in a row the last.
 
-    starts: tuple[Start, ...]
-    """At most one between two messages of the model: of several in a row the last counts."""
-    standing: Standing
-
-
-def walk(messages: Iterable[Message], first_index: int, standing: Standing, *, is_first: bool) -> Walk:
-    """Walks over messages. `is_first`: the first of them is the first of its conversation, and begins a turn."""
+    Args:
+        messages: a run that begins right after a message of the model, or with the conversation's first message.
+        first_index: index of the run's first message in the request.
+        has_stopped: the model's message before the run asked for no tool.
+        is_first: the run begins with the conversation's first message, which always begins a turn.
+        is_stopped: the person is known to have stopped the model, though no message says so.
+    """
     starts: list[Start] = []
-    has_stopped, is_working = standing.has_stopped, standing.is_working
-    is_interrupted = False
+    is_working = False
+    is_interrupted = is_stopped
     since_answer = 0
     for index, message in enumerate(messages, start=first_index):
         if message.role is Role.ASSISTANT:
@@ -67,9 +63,4 @@ def walk(messages: Iterable[Message], first_index: int, standing: Standing, *, i
         )
         if begins:
             starts = [*starts[:since_answer], Start(index, is_interrupted)]
-    return Walk(tuple(starts), Standing(has_stopped, is_working))
-
-
-def stands_after(has_stopped: bool) -> Standing:
-    """The standing right after a message of the model."""
-    return Standing(has_stopped=has_stopped, is_working=False)
+    return tuple(starts)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
-from spanlore.genai.messages import Message, Part, Role, ToolCall, ToolDefinition, canonical_json, content_hash
-from spanlore.genai.messages import part_to_json
+from spanlore.genai.messages import (
+    Message,
+    Part,
+    Role,
+    ToolCall,
+    ToolDefinition,
+    canonical_json,
+    content_hash,
+    part_to_json,
+)
 from spanlore_proxy.conversation.claude_code import BILLING_PREFIX
 from spanlore_proxy.conversation.dialects import Reader
 from spanlore_proxy.wire.request import WireRequest
@@ -35,6 +44,14 @@ class View:
     def messages(self, first: int) -> tuple[Message, ...]:
         """All messages from that index on."""
         return tuple(self.message(index) for index in range(first, len(self)))
+
+    def at(self, indices: Iterable[int]) -> tuple[Message, ...]:
+        """The messages at those indices."""
+        return tuple(self.message(index) for index in indices)
+
+    def echo_of(self, raw_output: dict[str, Any] | None) -> bytes:
+        """Digest of an answer as the client would send it back, b"" without one."""
+        return self._reader.digest(raw_output) if raw_output is not None else b""
 
     def is_assistant(self, index: int) -> bool:
         """Whether the model said it; without decoding."""

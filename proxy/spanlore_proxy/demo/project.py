@@ -1,7 +1,8 @@
 """The demonstration's project: a small repository whose tests fail the obvious way and pass the project's own way.
 
-The sources are below `src/` and the code wants a variable that only the Makefile sets, so `python3 -m unittest` fails
-twice, for two reasons, before it works. Nothing in the tree says how to run the tests but the Makefile itself.
+The sources are below `src/` and the code wants a variable that only the Makefile sets, so `python3 -m unittest` fails,
+and goes on failing when only the first of the two is mended. Nothing in the tree says how to run the tests but the
+Makefile itself.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ REMOTE_URL = "git@github.com:example/tally.git"
 SCOPE = "github.com/example/tally"
 """What `REMOTE_URL` is as a scope key."""
 OBVIOUS_COMMAND = "python3 -m unittest discover -s tests"
-SECOND_COMMAND = f"PYTHONPATH=src {OBVIOUS_COMMAND}"
+HALF_COMMAND = f"PYTHONPATH=src {OBVIOUS_COMMAND}"
 LOOK_COMMAND = "cat Makefile"
 LONG_COMMAND = f"PYTHONPATH=src TALLY_CURRENCY=EUR {OBVIOUS_COMMAND}"
 RIGHT_COMMAND = "make check"
-NEWCOMER_FAILURES = (OBVIOUS_COMMAND, SECOND_COMMAND)
+FAILING_COMMANDS = (OBVIOUS_COMMAND, HALF_COMMAND)
 
 FILES = {
     "README.md": "# tally\n\nAdds up the lines of an invoice, in the currency the office works in.\n",

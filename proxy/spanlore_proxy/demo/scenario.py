@@ -14,16 +14,15 @@ from spanlore_proxy.demo.project import (
     LOOK_COMMAND,
     OBVIOUS_COMMAND,
     RIGHT_COMMAND,
-    SECOND_COMMAND,
 )
 from spanlore_proxy.demo.replies import Reply, Say, UseTool
 
 TASK = "Run the tests of this project and tell me whether they pass."
-CORRECTION = f"No, don't call unittest directly. In this repository always run the tests with `{RIGHT_COMMAND}`."
+CORRECTION = f"No, don't call unittest directly. Always run the tests with `{RIGHT_COMMAND}` in this repository."
 QUESTION = "What is this project about? Look at the readme."
 
 MODEL = "claude-sonnet-5-5"
-NEWCOMERS_WAY = (OBVIOUS_COMMAND, SECOND_COMMAND, LOOK_COMMAND, LONG_COMMAND)
+NEWCOMERS_WAY = (OBVIOUS_COMMAND, LOOK_COMMAND, LONG_COMMAND)
 
 
 def answer(request: ReceivedRequest) -> Reply:

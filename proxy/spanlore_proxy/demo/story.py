@@ -36,12 +36,13 @@ class Session:
 class Cast:
     """The sessions of the story."""
 
+    earlier: Session = field(default_factory=lambda: Session("earlier session", 0))
     first: Session = field(default_factory=lambda: Session("run 1, without a memory", 0))
     second: Session = field(default_factory=lambda: Session("run 2, with the memory", 0))
     open: Session = field(default_factory=lambda: Session("open session, with a hint", 1))
 
     def __iter__(self) -> Iterator[Session]:
-        return iter((self.first, self.second, self.open))
+        return iter((self.earlier, self.first, self.second, self.open))
 
 
 class Story:
@@ -68,7 +69,8 @@ class Story:
         store = StoreView(self._stage.paths)
         cast = self.cast
         self._prompt("Another session is opened and left open", cast.open, QUESTION)
-        self._prompt("Run 1: nothing is known", cast.first, TASK)
+        self._prompt("An earlier session finds out how the tests run", cast.earlier, TASK)
+        self._prompt("Run 1: it has to be found out again", cast.first, TASK)
         self._prompt("Run 1 goes on: its user corrects it", cast.first, CORRECTION)
         self._captured(store)
         self._act("Mining", self._mine)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import ToolCall, ToolResult
+from spanlore.signature.command import parse_command, shell_text
 from spanlore.signature.failure import signature_of
 from spanlore.spans.ids import conversation_id_of
 from spanlore.spans.place import Outcome, Workplace
@@ -101,12 +102,13 @@ def read_facts(
     *,
     conversation: str,
     entry: Entry | None,
-    with_failures: bool,
+    programs: frozenset[str],
 ) -> RequestFacts:
     """The facts of a request.
 
-    `conversation` is its `conversation_key`, `entry` what the ledger knows of it. `with_failures` false: nothing could
-    answer a failure anyway, and finding its signature costs the most of all this.
+    `conversation` is its `conversation_key`, `entry` what the ledger knows of it. Only failures of the `programs`
+    are looked for ('' stands for any): finding a signature in a long output costs the most of all this, and nothing
+    could answer the others anyway.
     """
     messages = request.raw_messages
     first_answer = _first_answer(messages)
@@ -123,7 +125,7 @@ def read_facts(
         has_answer=first_answer < len(messages),
         has_tools=bool(request.raw_tools),
         epoch=_epoch(request, identity),
-        failures=tuple(_failures(request, identity.harness)) if with_failures else (),
+        failures=tuple(_failures(request, identity.harness, programs)) if programs else (),
         anchors=_anchors(request, {hint.anchor for hint in entry.hints}) if entry and entry.hints else {},
         system_texts=system,
         opening_texts=tuple(text for message in messages[:first_answer] for text in _texts(message.get("content"))),
@@ -155,7 +157,7 @@ def _epoch(request: WireRequest, identity: Identity) -> str:
     return ""
 
 
-def _failures(request: WireRequest, harness: str) -> Iterator[Failure]:
+def _failures(request: WireRequest, harness: str, programs: frozenset[str]) -> Iterator[Failure]:
     """Failing results of the newest user message; none when something was already answered after it."""
     index = _newest_user_message(request.raw_messages)
     results = list(_results(request.raw_messages[index])) if index is not None else []
@@ -165,7 +167,7 @@ def _failures(request: WireRequest, harness: str) -> Iterator[Failure]:
     anchor: Anchor | None = None
     for result in results:
         call = calls.get(result.id)
-        if call is None:
+        if call is None or programs.isdisjoint(("", _program(call))):
             continue
         verdict = judge(call, result, harness)
         if verdict.outcome is not Outcome.FAILURE:
@@ -205,6 +207,12 @@ def _calls_before(messages: Sequence[Mapping[str, Any]], index: int) -> dict[str
             if isinstance(part, ToolCall):
                 calls[part.id] = part
     return calls
+
+
+def _program(call: ToolCall) -> str:
+    """As the signature names it."""
+    command = shell_text(call)
+    return (parse_command(command).program if command else "") or call.name
 
 
 def _anchors(request: WireRequest, wanted: set[str]) -> dict[str, Anchor]:

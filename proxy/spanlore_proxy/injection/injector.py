@@ -32,6 +32,7 @@ from spanlore_proxy.wire.request import WireRequest
 
 _WORKED_ON: Final = frozenset({CallClass.MAIN, CallClass.SUBAGENT, CallClass.COMPACTION})
 _ANSWERED: Final = frozenset({CallClass.MAIN, CallClass.SUBAGENT})
+_NONE: Final[frozenset[str]] = frozenset()
 _DIALECTS: Final = frozenset({Dialect.ANTHROPIC_MESSAGES})
 """Dialects whose bodies can be rewritten yet."""
 
@@ -93,6 +94,9 @@ class Injector:
         except OffsetError as error:
             _log.warning("nothing injected: %s", error)
             prepared = _untouched(body, "offset")
+        except OSError as error:
+            _log.warning("nothing injected, the ledger can't be read: %s", error)
+            prepared = _untouched(body, "ledger")
         except Exception as error:
             # The border to the agent's traffic: no fault of ours may cost it a request. Told by the reason and the log.
             _log.exception("nothing injected")
@@ -121,7 +125,7 @@ class Injector:
             workplace,
             conversation=conversation,
             entry=entry,
-            with_failures=identity.call_class in _ANSWERED and snapshot.answers_failures(workplace.repository),
+            programs=snapshot.failing_programs(workplace.repository) if identity.call_class in _ANSWERED else _NONE,
         )
         self._check_deadline(started_ns)
         plan = decide(facts, snapshot, entry, self._settings.injection, self._now_ns())

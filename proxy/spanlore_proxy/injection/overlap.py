@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from spanlore.memory.memory import Memory, Source
+from spanlore.memory.memory import Kind, Memory, Source
 
 MIN_QUOTE_CHARS: Final = 16
 MIN_VALUE_CHARS: Final = 8
@@ -26,6 +26,9 @@ _PROJECT_MARK: Final = re.compile(
 """Where a harness begins to quote the project's files (research: wire §4)."""
 
 _QUOTED: Final = frozenset({Source.CORRECTION, Source.EXPLICIT})
+_TAUGHT: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION})
+"""Kinds whose value is what to do. That of a trap or a dead end is the failure, and a user who pastes a failure does
+not thereby say that it keeps coming back."""
 
 
 class Said:
@@ -33,16 +36,29 @@ class Said:
 
     def __init__(self, system: Sequence[str], opening: Sequence[str]) -> None:
         project = [text[mark.start() :] for text in system if (mark := _PROJECT_MARK.search(text))]
-        self._project = _even("\n".join([*project, *opening]))
-        self._all = _even("\n".join(system)) + "\n" + self._project
+        self._project = _Text([*project, *opening])
+        self._all = _Text([*system, *opening])
 
     def says(self, memory: Memory) -> bool:
         """Whether the memory would only repeat it."""
         quotes = [memory.text, memory.why if memory.source in _QUOTED else ""]
-        if any(len(quote) >= MIN_QUOTE_CHARS and _even(quote) in self._all for quote in quotes):
+        if any(len(quote) >= MIN_QUOTE_CHARS and self._all.holds(quote) for quote in quotes):
             return True
-        return len(memory.value) >= MIN_VALUE_CHARS and _even(memory.value) in self._project
+        is_taught = memory.kind in _TAUGHT and len(memory.value) >= MIN_VALUE_CHARS
+        return is_taught and self._project.holds(memory.value)
 
 
-def _even(text: str) -> str:
-    return " ".join(text.split()).casefold()
+class _Text:
+    """Text to look phrases up in. Most phrases are not there, and then their longest word mostly tells."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._raw = "\n".join(texts).casefold()
+        self._even = ""
+
+    def holds(self, phrase: str) -> bool:
+        """Whether the phrase stands there, but for case and white space."""
+        words = phrase.casefold().split()
+        if not words or max(words, key=len) not in self._raw:
+            return False
+        self._even = self._even or " ".join(self._raw.split())
+        return " ".join(words) in self._even

@@ -177,7 +177,7 @@ def _decide_hints(draft: _Draft) -> None:
 
 def _hint(draft: _Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
     kind, anchor = PlacementKind.FAILURE_HINT, failure.tool_use_id
-    hinted = {id_ for hint in draft.entry.hints for id_ in hint.memory_ids}
+    hinted = _hinted(draft.entry)
     fresh = [memory for memory in matches if memory.id not in hinted]
     draft.notes += make_notes(
         kind, "skipped", [memory for memory in matches if memory.id in hinted], "repeated", anchor
@@ -198,12 +198,19 @@ def _hint(draft: _Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
 
 
 def _answering(draft: _Draft, failure: Failure) -> list[Memory]:
-    """The very same failure's memories, else the one best for the same program and class."""
+    """The very same failure's memories, else the best for the same program and class that was not hinted yet."""
     matches: tuple[Match, ...] = draft.snapshot.answering(
         draft.facts.repository, draft.facts.harness, failure.signature, failure.program, failure.error_class
     )
     exact = [match.memory for match in matches if match.tier is Tier.SIGNATURE]
-    return exact or [match.memory for match in matches[:1]]
+    if exact:
+        return exact
+    hinted = _hinted(draft.entry)
+    return [match.memory for match in sorted(matches, key=lambda match: match.memory.id in hinted)[:1]]
+
+
+def _hinted(entry: Entry) -> set[str]:
+    return {id_ for hint in entry.hints for id_ in hint.memory_ids}
 
 
 def _replay(facts: RequestFacts, entry: Entry, new: Iterable[str] = ()) -> tuple[Placed, ...]:

@@ -39,7 +39,8 @@ class Note:
     reason: str = ""
     """Of skipped: said (the request says it already), budget, same_slot, repeated, cap, attested."""
     anchor: str = ""
-    is_first: bool = True
+    is_first: bool = False
+    """Placed for the first time; nothing is placed by what is withheld or skipped."""
 
 
 @dataclass(frozen=True, slots=True)

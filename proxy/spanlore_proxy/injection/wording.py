@@ -40,7 +40,7 @@ _SOURCE_WORDS: Final[dict[Source, str]] = {
 }
 
 _TAG_START: Final = re.compile(
-    r"<(?=/?\s*(?:spanlore|system|user|assistant|human|instructions|command-|local-command|task-notification))",
+    r"<(?=\s*/?\s*(?:spanlore|system|user|assistant|human|instructions|command-|local-command|task-notification))",
     re.IGNORECASE,
 )
 """Tags that mean something to an agent or to us; other angle brackets (`git switch <name>`) stay as they are."""

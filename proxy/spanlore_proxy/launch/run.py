@@ -83,7 +83,7 @@ def prepare(
     for text in warnings(daemon, settings, environ):
         say(text)
     words = list(argv)
-    if takes_client_block(argv, environ) and settings.injection.enabled and settings.injection.attested == "client":
+    if takes_client_block(argv, environ):
         words = with_client_block(argv, _client_block(run, settings, paths, say))
     return Launch(program, tuple(words), agent_environment(url, ensure_trust(paths, environ), environ))
 
@@ -121,12 +121,15 @@ def become(launch: Launch, say: Say) -> int:
 
 def _client_block(run: Run, settings: Settings, paths: Paths, say: Say) -> str:
     """The session block for a client that signs what it sends; '' when there is nothing to say."""
+    # Only a subscription's run needs them.
+    from spanlore_proxy.capture.snapshot import read_snapshot
     from spanlore_proxy.injection.injector import client_block
 
-    if paths.kill_file.exists() or not run.repository or _is_off(run, settings):
+    if paths.kill_file.exists() or _is_off(run, settings) or not paths.snapshot_file.exists():
         return ""
     try:
-        return client_block(paths.snapshot_file, run.repository, run.harness, settings.injection, run.run_id)
+        snapshot = read_snapshot(paths.snapshot_file)
+        return client_block(snapshot, run.repository, run.harness, settings.injection, run.run_id, run.created_at_ns)
     except Exception as error:
         # A process shell: whatever is wrong with the snapshot must not keep the agent from starting.
         say(f"no memory is given: {error}")
@@ -134,8 +137,9 @@ def _client_block(run: Run, settings: Settings, paths: Paths, say: Say) -> str:
 
 
 def _is_off(run: Run, settings: Settings) -> bool:
+    """Whether the user excluded the repository by its scope key, or a directory the agent works in."""
     cwd = Path(run.cwd)
     return any(
-        name == run.repository or (name.startswith("/") and cwd.is_relative_to(name))
+        run.repository in (name, f"path:{name}") or cwd.is_relative_to(name)
         for name in settings.capture.off_repositories
     )

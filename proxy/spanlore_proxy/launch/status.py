@@ -24,6 +24,7 @@ def status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
     """Everything as one JSON-able object. `healthy` is false when a process is down or the collector doesn't answer."""
     processes = [_process(child.name, child.pid, child.restarts) for child in daemon.processes]
     collector = collector_status(daemon, paths)
+    capture = proxy_status(paths)
     return {
         "healthy": all(process["alive"] for process in processes) and "error" not in collector,
         "pid": daemon.pid,
@@ -38,12 +39,22 @@ def status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
         "runs": [
             {"run_id": run.run_id, "pid": run.pid, "harness": run.harness, "cwd": run.cwd} for run in live_runs(paths)
         ],
-        "capture": proxy_counters(paths),
-        "store": collector,
+        "completeness": completeness(capture),
+        "capture": capture,
+        "collector_says": collector,
     }
 
 
-def proxy_counters(paths: Paths) -> dict[str, Any]:
+def completeness(capture: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether everything that was seen is in the store: what was captured, what still waits, what was lost and why."""
+    counters = capture.get("counters", {})
+    totals = {name: sum(counters.get(name, {}).values()) for name in ("captured", "shipped")}
+    waiting = capture.get("spool", {}).get("records", 0)
+    lost = {reason: count for reason, count in counters.get("lost", {}).items() if count}
+    return {**totals, "waiting": waiting, "lost": lost, "complete": not waiting and not lost}
+
+
+def proxy_status(paths: Paths) -> dict[str, Any]:
     """The file that the proxy rewrites once a second; empty before its first word."""
     try:
         data = json.loads(paths.proxy_status_file.read_bytes())
@@ -82,8 +93,12 @@ def render(found: Mapping[str, Any]) -> str:
         again = f", started again {process['restarts']} ×" if process["restarts"] else ""
         lines.append(f"  {process['name']:<12} {state}{again}")
     lines += ["agents running", *(f"  {run['run_id']}  {run['harness']:<12} {run['cwd']}" for run in found["runs"])]
-    for title in ("capture", "store"):
-        lines += [title, *(f"  {name:<44} {value}" for name, value in flat(found[title]))]
+    whole = found["completeness"]
+    lost = ", ".join(f"{count} {reason}" for reason, count in whole["lost"].items()) or "nothing"
+    kept = f"{whole['captured']} exchanges captured, {whole['shipped']} in the store, {whole['waiting']} waiting"
+    lines += ["capture", f"  {kept}; lost: {lost}"]
+    for title in ("capture", "collector_says"):
+        lines += [f"  {name:<44} {value}" for name, value in flat(found[title]) if not name.endswith("_ns")]
     return "\n".join(lines)
 
 

@@ -39,12 +39,12 @@ def loads(data: bytes | str) -> Any:
 def loads_partial(data: bytes | str) -> Any:
     """What stands in the beginning of a JSON text whose end is missing; None when nothing can be told.
 
-    Unfinished strings are kept as far as they go.
+    Unfinished strings are kept as far as they go; an unfinished number is not, since half of one is another.
     """
     if isinstance(data, bytes):
         # The cut may have hit a character, which must not cost the rest.
         data = data.decode("utf-8", "ignore")
     try:
-        return pydantic_core.from_json(data, allow_partial="trailing-strings")
+        return pydantic_core.from_json(data.rstrip("0123456789.eE+-"), allow_partial="trailing-strings")
     except ValueError:
         return None

@@ -5,11 +5,11 @@ import pytest
 
 from spanlore.settings.settings import child_environment
 from spanlore_proxy.demo.project import (
+    HALF_COMMAND,
     LONG_COMMAND,
     OBVIOUS_COMMAND,
     REMOTE_URL,
     RIGHT_COMMAND,
-    SECOND_COMMAND,
     make_project,
 )
 
@@ -28,7 +28,7 @@ def run(project: Path, command: str) -> subprocess.CompletedProcess[str]:
 def test_the_obvious_ways_fail_for_two_reasons(project: Path) -> None:
     """First the import path is missing, then the variable."""
     assert "ModuleNotFoundError" in run(project, OBVIOUS_COMMAND).stderr
-    assert "KeyError: 'TALLY_CURRENCY'" in run(project, SECOND_COMMAND).stderr
+    assert "KeyError: 'TALLY_CURRENCY'" in run(project, HALF_COMMAND).stderr
     assert run(project, OBVIOUS_COMMAND).returncode == 1
 
 

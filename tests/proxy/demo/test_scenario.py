@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 from spanlore_proxy.demo.model_request import ReceivedRequest
-from spanlore_proxy.demo.project import LONG_COMMAND, NEWCOMER_FAILURES, RIGHT_COMMAND
+from spanlore_proxy.demo.project import FAILING_COMMANDS, LONG_COMMAND, RIGHT_COMMAND
 from spanlore_proxy.demo.replies import UseTool
 from spanlore_proxy.demo.scenario import CORRECTION, NEWCOMERS_WAY, QUESTION, TASK, answer
 
@@ -22,7 +22,7 @@ def act(system: str, *prompts: str, hint: str = "") -> list[str]:
             command = uses[0].input["command"]
             commands.append(command)
             identity = f"t{len(commands)}"
-            failed = command in NEWCOMER_FAILURES
+            failed = command in FAILING_COMMANDS
             result = {
                 "type": "tool_result",
                 "tool_use_id": identity,
@@ -38,7 +38,7 @@ def act(system: str, *prompts: str, hint: str = "") -> list[str]:
 
 
 def test_without_a_memory_it_goes_the_newcomers_way() -> None:
-    """Two failures, a look at the Makefile, then what stands in it."""
+    """A failure, a look at the Makefile, then what stands in it."""
     assert act("guide", TASK) == list(NEWCOMERS_WAY)
 
 

@@ -7,17 +7,15 @@ import pytest
 from spanlore_proxy.demo.drivers import ScriptedAgent
 from spanlore_proxy.demo.scenario import CORRECTION, QUESTION, TASK
 from spanlore_proxy.demo.stage import Stage, StageError
-from spanlore_proxy.demo.story import Story
+from spanlore_proxy.demo.story import Cast, Story
 from support.model_server import ModelServer
 
 
-def test_cast_are_three_sessions_of_their_own() -> None:
+def test_cast_are_sessions_of_their_own() -> None:
     """Each session has an id; the open one gets the task in its second turn."""
-    from spanlore_proxy.demo.story import Cast
-
     cast = Cast()
 
-    assert len({session.id for session in cast}) == 3
+    assert len({session.id for session in cast}) == 4
     assert cast.open.task_turn == 1
 
 

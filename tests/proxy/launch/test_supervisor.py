@@ -44,13 +44,15 @@ def paths(tmp_path: Path) -> Paths:
 
 async def with_daemon(supervisor: Supervisor, use: Callable[[Daemon], None]) -> None:
     """Runs the daemon, `use`s it in a thread once it is up, and stops it."""
-    up: asyncio.Future[Daemon] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(supervisor.run(up.set_result))
-    await asyncio.wait([task, up], return_when=asyncio.FIRST_COMPLETED)
+    up: asyncio.Queue[Daemon] = asyncio.Queue()
+    task = asyncio.create_task(supervisor.run(up.put_nowait))
+    first = asyncio.create_task(up.get())
+    await asyncio.wait({task, first}, return_when=asyncio.FIRST_COMPLETED)
     try:
-        if up.done():
-            await asyncio.to_thread(use, up.result())
+        if first.done():
+            await asyncio.to_thread(use, first.result())
     finally:
+        first.cancel()
         supervisor.stop()
         await task
 

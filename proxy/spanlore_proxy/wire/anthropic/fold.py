@@ -196,14 +196,31 @@ def fold_json(body: bytes, status: int | None, is_cut: bool) -> WireResponse:
 
 def _fold_broken(body: bytes, status: int | None, is_cut: bool) -> WireResponse:
     document = jsontext.loads_partial(body) if body.lstrip().startswith(b"{") else None
-    if isinstance(document, dict) and document:
-        return _fold_document(document, status, is_complete=False)
+    if isinstance(document, dict) and (certain := _certain(document)):
+        return _fold_document(certain, status, is_complete=False)
     # A gateway's HTML page with an error status is all that will come; anything else was cut.
     is_complete = not is_cut and status is not None and status >= 400
     return _without_message(None, status, is_complete, (), text=b"" if is_cut else body)
 
 
+def _certain(document: dict[str, Any]) -> dict[str, Any]:
+    """The beginning of a document without what the cut may have left half: its last value, its last block."""
+    last = next(reversed(document), "")
+    if not isinstance(document.get(last), dict | list):
+        return {key: value for key, value in document.items() if key != last}
+    content = document.get("content")
+    if last != "content" or not isinstance(content, list):
+        return document
+    block = content[-1] if content else None
+    is_certain = isinstance(block, dict) and (
+        block.get("type") in ("text", "thinking") or (block.get("type") == "tool_use" and "input" in block)
+    )
+    return document if is_certain else {**document, "content": content[:-1]}
+
+
 def _fold_document(document: dict[str, Any], status: int | None, *, is_complete: bool) -> WireResponse:
+    if not is_complete and "content" not in document:
+        return _without_message(None, status, False, ())
     if document.get("type") == "error" or "error" in document or (status or 0) >= 400:
         return WireResponse(error=read_error(document, status), is_complete=is_complete, finish_reasons=("error",))
     if "input_tokens" in document and "content" not in document:

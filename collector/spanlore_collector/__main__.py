@@ -1,0 +1,55 @@
+"""`python -m spanlore_collector`: the collector's process. Ends in order on SIGTERM and SIGINT.
+
+Exit codes: 0 ended in order, 1 the store can't be opened or a port is taken, 2 the configuration is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+
+from spanlore.settings import SettingsError, child_environment, load_settings
+from spanlore.settings.paths import Paths
+from spanlore_collector.service import HOST, PortTakenError, Service
+from spanlore_collector.store.client import StoreLockedError, StoreUnavailableError
+
+log = logging.getLogger("spanlore.collector")
+
+
+def main() -> int:
+    """Runs until told to stop; returns the exit code."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        paths = Paths.from_environ(child_environment({}))
+        settings = load_settings(paths=paths)
+    except SettingsError as error:
+        log.error("%s", error)
+        return 2
+    try:
+        asyncio.run(_serve(Service(settings, paths)))
+    except (StoreLockedError, StoreUnavailableError, PortTakenError) as error:
+        log.error("%s", error)
+        return 1
+    return 0
+
+
+async def _serve(service: Service) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    ports = await service.start()
+    try:
+        log.info("listening: OTLP and API on http://%s:%d", HOST, ports.collector)
+        if ports.clickhouse:
+            log.info("listening: ClickHouse interface, read-only, on http://%s:%d", HOST, ports.clickhouse)
+        await stopping.wait()
+    finally:
+        await service.stop()
+    log.info("stopped")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The collector's own HTTP API: memories, mining's state, status."""

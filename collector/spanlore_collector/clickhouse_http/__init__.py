@@ -1,0 +1,1 @@
+"""A read-only ClickHouse HTTP interface over the embedded store."""

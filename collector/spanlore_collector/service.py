@@ -1,0 +1,120 @@
+"""The collector as a whole: opens the store, serves OTLP and the API, and the ClickHouse interface beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from spanlore.settings import Paths, Settings
+from spanlore_collector.api.guard import guard
+from spanlore_collector.api.memories import MemoryRoutes
+from spanlore_collector.api.status import StatusRoutes
+from spanlore_collector.clickhouse_http.interface import ClickHouseInterface
+from spanlore_collector.ingest.bodies import MAX_BODY_BYTES
+from spanlore_collector.ingest.receiver import Receiver
+from spanlore_collector.store.client import Store, store_of
+from spanlore_collector.store.memories import MemoryTable
+from spanlore_collector.store.migrate import migrate
+from spanlore_collector.store.sessions import SessionPool
+from spanlore_collector.store.writer import Writer
+
+log = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+READER_SESSIONS = 4
+STOP_WRITER_S = 4.0
+CLOSE_CONNECTIONS_S = 1.0
+
+
+class PortTakenError(RuntimeError):
+    """A port the collector is to listen on is in use. The message says which setting names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Where the collector listens; `clickhouse` is 0 when a server holds the store."""
+
+    collector: int
+    clickhouse: int
+
+
+class Service:
+    """One running collector."""
+
+    def __init__(self, settings: Settings, paths: Paths) -> None:
+        self._settings = settings
+        self._store: Store = store_of(settings.clickhouse_url, paths.store_dir)
+        self._token = paths.token()
+        self._stack = AsyncExitStack()
+
+    async def start(self) -> Ports:
+        """Opens the store and listens.
+
+        Raises:
+            StoreLockedError, StoreUnavailableError: the store can't be opened.
+            PortTakenError: a port is in use.
+        """
+        try:
+            return await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Stops listening, writes what was accepted, closes the store."""
+        await self._stack.aclose()
+
+    async def _start(self) -> Ports:
+        client = await asyncio.to_thread(self._store.connect, database="default")
+        applied = await asyncio.to_thread(migrate, client, self._store.database)
+        if applied:
+            log.info("migrations applied: %s", ", ".join(applied))
+        table = await asyncio.to_thread(MemoryTable, client)
+        writer = await asyncio.to_thread(Writer, client)
+        writer.start()
+        self._stack.push_async_callback(asyncio.to_thread, writer.stop, STOP_WRITER_S)
+        clickhouse = await self._serve_clickhouse() if self._store.path else 0
+        collector = await self._serve_api(writer, table)
+        return Ports(collector, clickhouse)
+
+    async def _serve_api(self, writer: Writer, table: MemoryTable) -> int:
+        threads = self._stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="decode"))
+        app = web.Application(middlewares=[guard(self._token)], client_max_size=MAX_BODY_BYTES)
+        app.router.add_post("/v1/traces", Receiver(writer, threads).export)
+        MemoryRoutes(table, writer).add_to(app)
+        StatusRoutes(self._store, writer, table, time.time_ns()).add_to(app)
+        # Bodies are decompressed by the receiver, within its bounds and off the event loop.
+        runner = web.AppRunner(app, auto_decompress=False, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_S)
+        return await self._listen(runner, self._settings.collector.port, "SPANLORE_COLLECTOR_PORT")
+
+    async def _serve_clickhouse(self) -> int:
+        assert self._store.path is not None
+        pool = await asyncio.to_thread(SessionPool, self._store.path, self._store.database, READER_SESSIONS)
+        self._stack.callback(pool.close)
+        threads = self._stack.enter_context(ThreadPoolExecutor(READER_SESSIONS, thread_name_prefix="reader"))
+        app = ClickHouseInterface(pool, self._token, threads).app()
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_S)
+        port = self._settings.collector.clickhouse_port
+        return await self._listen(runner, port, "SPANLORE_COLLECTOR_CLICKHOUSE_PORT")
+
+    async def _listen(self, runner: web.AppRunner, port: int, setting: str) -> int:
+        await runner.setup()
+        self._stack.push_async_callback(runner.cleanup)
+        site = web.TCPSite(runner, HOST, port)
+        try:
+            await site.start()
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise PortTakenError(
+                f"port {port} is in use. Is another spanlore running (`spanlore status`)? Else set {setting} to "
+                "another port, or to 0 for a free one."
+            ) from error
+        return int(runner.addresses[0][1])

@@ -1,0 +1,91 @@
+"""The extractor as a process: mines every `mining.interval_s`, and sooner when a session has just gone idle.
+
+It holds nothing between runs, so it may be killed at any moment; the collector going away and coming back only means
+that a run fails, is counted, and is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+from spanlore.redaction.redact import Redactor
+from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
+from spanlore_collector.store.api_client import VersionConflictError, connect
+from spanlore_collector.store.client import StoreUnavailableError
+from spanlore_extractor.run import Report, Rules, mine
+
+log = logging.getLogger("spanlore.extractor")
+
+FIRST_RUN_S = 5.0
+LOOK_S = 15.0
+"""How soon it looks again while a session is waiting to go idle; such a look is one query over new rows."""
+DOWN_S = 2.0
+"""How soon it tries again while the collector is away."""
+
+
+def wait_after(report: Report | None, interval_s: float, idle_s: float) -> float:
+    """Seconds until the next run: few after a failed one (`report` None), and while sessions wait to be over."""
+    if report is None:
+        return min(DOWN_S, interval_s)
+    return min(interval_s, max(1.0, min(LOOK_S, idle_s / 2))) if report.waiting else interval_s
+
+
+def run_once(settings: Settings, paths: Paths, rules: Rules) -> Report | None:
+    """One run against the daemon as it is now; None when it failed, which is logged."""
+    try:
+        reader, client = connect(settings, paths)
+    except StoreUnavailableError as error:
+        log.info("waiting for the collector: %s", error)
+        return None
+    try:
+        return mine(reader, client, rules, time.time_ns())
+    except StoreUnavailableError as error:
+        log.warning("the collector went away: %s", error)
+    except VersionConflictError as error:
+        log.info("a memory was changed meanwhile, next run: %s", error)
+    except Exception:
+        # The process's own shell: one session that can't be mined must not end mining for good.
+        log.exception("mining failed")
+    finally:
+        reader.close()
+        client.close()
+    return None
+
+
+def main() -> int:
+    """Runs until SIGTERM or SIGINT."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    paths = Paths.from_environ(child_environment({}))
+    try:
+        settings = load_settings(paths=paths)
+    except SettingsError as error:
+        log.error("%s", error)
+        return 2
+    stop = threading.Event()
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    rules = Rules(
+        idle_ns=int(settings.mining.idle_s * 1e9),
+        window_ns=int(settings.mining.pair_window_s * 1e9),
+        redactor=Redactor(settings.capture.redact),
+    )
+    wait_s = min(FIRST_RUN_S, settings.mining.interval_s)
+    while not stop.wait(wait_s):
+        report = run_once(settings, paths, rules)
+        if report is not None and report.sessions:
+            log.info("mined %d sessions: %d operations", report.sessions, len(report.operations))
+        wait_s = wait_after(report, settings.mining.interval_s, settings.mining.idle_s)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,281 @@
+"""Candidates and what is known already → operations. Pure, and the same input gives the same operations, byte for byte.
+
+Exact keys merge, and only a session that is new counts. Only the same subject and slot can contradict, and then the
+order of authority decides: explicit > correction > what was inferred from failures; lower never retires higher, pins
+are immune, what was forgotten stays forgotten. Two fixes that are each other's opposite cancel. Nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spanlore.memory.memory import Evidence, Kind, Memory, Source, Status, Trigger
+from spanlore.memory.operations import Operation, Verb
+from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.gate import Decision, examine, promote
+from spanlore_extractor.memories.wording import text_of, why_of
+from spanlore_extractor.mining.candidate import Candidate
+from spanlore_extractor.mining.lessons import ARROW
+
+MAX_EVIDENCE: Final = 24
+MAX_SIGNATURES: Final = 16
+_LIVE: Final = frozenset({Status.CANDIDATE, Status.TRIAL, Status.ACTIVE})
+_ENDED: Final = {
+    Status.FORGOTTEN: "the user had it forgotten",
+    Status.RETIRED: "it was retired",
+    Status.SUPERSEDED: "it was superseded",
+}
+_AUTHORITY: Final = {Source.EXPLICIT: 3, Source.CORRECTION: 2}
+_PRIORS: Final[Mapping[Kind, tuple[float, float]]] = {
+    Kind.EXPLICIT: (9, 1),
+    Kind.CORRECTION: (4, 1),
+    Kind.USAGE: (3, 2),
+    Kind.HARNESS: (3, 2),
+}
+"""Beta counts before any evidence (research/memory-systems.md §5.4); 2:2 for the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A candidate that changed nothing, and why."""
+
+    candidate: Candidate
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """What to do, and what was not done."""
+
+    operations: tuple[Operation, ...]
+    refused: tuple[Refused, ...]
+
+
+def consolidate(
+    candidates: Iterable[Candidate],
+    known: Iterable[Memory],
+    recurrences: Mapping[str, Sequence[Evidence]],
+    redactor: Redactor,
+    now_ns: int,
+) -> Consolidation:
+    """Operations that bring `known` up to what `candidates` show.
+
+    `recurrences` are failures by signature in all sessions, for traps: a code fix counts only where its failure came
+    back in another session. `now_ns` only becomes the creation time of new memories.
+    """
+    state = _State({memory.id: memory for memory in known}, redactor, now_ns)
+    ordered = sorted(candidates, key=lambda item: (item.time_ns, item.id, item.session_id, item.explanation))
+    opposites = _opposites(ordered)
+    for candidate in ordered:
+        state.take(_with_recurrences(candidate, recurrences), opposites)
+    return Consolidation(tuple(state.operations), tuple(state.refused))
+
+
+def authority(source: Source) -> int:
+    """3 explicit, 2 correction, 1 inferred."""
+    return _AUTHORITY.get(source, 1)
+
+
+def memory_of(candidate: Candidate, decision: Decision, now_ns: int) -> Memory:
+    """A new memory from a candidate."""
+    assert decision.status is not None
+    alpha, beta = _PRIORS.get(candidate.kind, (2, 2))
+    sessions = _sessions(candidate.evidence)
+    return Memory(
+        id=candidate.id,
+        kind=candidate.kind,
+        source=candidate.source,
+        status=decision.status,
+        scope=candidate.scope,
+        text=text_of(candidate),
+        subject=candidate.subject,
+        slot=candidate.slot,
+        value=candidate.value,
+        why=why_of(candidate),
+        harness=candidate.harness,
+        branch=candidate.branch,
+        trigger=candidate.trigger,
+        evidence=_bounded(candidate.evidence),
+        session_count=len(sessions),
+        alpha=float(alpha + len(sessions) - 1),
+        beta=float(beta),
+        created_at_ns=now_ns,
+        updated_at_ns=candidate.time_ns,
+        note=f"{decision.reason} ({candidate.explanation})",
+    )
+
+
+class _State:
+    """The memories as they are after the operations so far."""
+
+    def __init__(self, memories: dict[str, Memory], redactor: Redactor, now_ns: int) -> None:
+        self.memories = memories
+        self.operations: list[Operation] = []
+        self.refused: list[Refused] = []
+        self._redactor = redactor
+        self._now_ns = now_ns
+
+    def take(self, candidate: Candidate, opposites: frozenset[str]) -> None:
+        """Works one candidate in."""
+        known = self.memories.get(candidate.id)
+        if known is not None and known.status in _ENDED:
+            self._refuse(candidate, _ENDED[known.status])
+        elif candidate.id in opposites:
+            self._cancel(candidate, known)
+        elif known is not None:
+            self._reinforce(candidate, known)
+        else:
+            self._add(candidate)
+
+    def _refuse(self, candidate: Candidate, reason: str) -> None:
+        self.refused.append(Refused(candidate, reason))
+
+    def _do(self, verb: Verb, memory: Memory, reason: str) -> None:
+        self.memories[memory.id] = memory
+        self.operations.append(Operation(verb, memory, reason))
+
+    def _cancel(self, candidate: Candidate, known: Memory | None) -> None:
+        reason = "the opposite was a fix as well"
+        self._refuse(candidate, reason)
+        if known is not None and known.status in _LIVE and not known.pinned:
+            self._do(Verb.RETIRED, _next(known, status=Status.RETIRED, note=reason), reason)
+
+    def _add(self, candidate: Candidate) -> None:
+        decision = examine(candidate, self._redactor)
+        sessions = _sessions(candidate.evidence)
+        if decision.status is None:
+            return self._refuse(candidate, decision.reason)
+        if candidate.kind is Kind.TRAP and len(sessions) < 2:
+            return self._refuse(candidate, "code was fixed; the failure was not seen in another session")
+        if self._retire_opposite(candidate):
+            return self._refuse(candidate, "the opposite was a fix as well")
+        if decision.status is Status.QUARANTINED:
+            return self._do(Verb.QUARANTINED, memory_of(candidate, decision, self._now_ns), decision.reason)
+        return self._add_clean(candidate, promote(candidate, len(sessions)))
+
+    def _add_clean(self, candidate: Candidate, decision: Decision) -> None:
+        rivals = self._rivals(candidate)
+        stronger = [rival for rival in rivals if rival.pinned or authority(rival.source) > authority(candidate.source)]
+        if stronger and decision.status is not Status.CANDIDATE:
+            names = ", ".join(rival.id for rival in stronger)
+            decision = Decision(Status.CANDIDATE, f"conflicts with {names}, which counts more")
+        memory = memory_of(candidate, decision, self._now_ns)
+        self._do(Verb.ADDED, memory, memory.note)
+        if memory.is_shown:
+            self._supersede(memory, rivals)
+
+    def _reinforce(self, candidate: Candidate, known: Memory) -> None:
+        fresh = [item for item in candidate.evidence if item.session_id not in _sessions(known.evidence)]
+        if not fresh:
+            return self._refuse(candidate, "known already, from the same session")
+        count = known.session_count + len(_sessions(fresh))
+        changed = _next(
+            known,
+            evidence=_bounded((*known.evidence, *fresh)),
+            session_count=count,
+            alpha=known.alpha + len(_sessions(fresh)),
+            updated_at_ns=max(known.updated_at_ns, *(item.time_ns for item in fresh)),
+            trigger=_merged(known.trigger, candidate.trigger),
+        )
+        rivals: list[Memory] = []
+        if known.status in (Status.CANDIDATE, Status.TRIAL):
+            decision = promote(candidate, count)
+            rivals = self._rivals(candidate)
+            blocked = any(r.pinned or authority(r.source) > authority(candidate.source) for r in rivals)
+            if decision.status is not None and not blocked:
+                changed = replace(changed, status=decision.status, note=decision.reason)
+        self._do(Verb.REINFORCED, changed, f"seen again in {', '.join(sorted(_sessions(fresh)))}")
+        if changed.is_shown and not known.is_shown:
+            self._supersede(changed, rivals)
+        return None
+
+    def _supersede(self, memory: Memory, rivals: Sequence[Memory]) -> None:
+        for rival in rivals:
+            if not rival.pinned and authority(rival.source) <= authority(memory.source):
+                note = f"superseded by {memory.id}"
+                ended = _next(rival, status=Status.SUPERSEDED, superseded_by=memory.id, note=note)
+                self._do(Verb.SUPERSEDED, ended, f"{memory.id} says otherwise of the same thing")
+
+    def _rivals(self, candidate: Candidate) -> list[Memory]:
+        """Live memories that say something else of the same subject and slot, by id."""
+        if not candidate.slot or candidate.slot == "statement":
+            return []
+        return sorted(
+            (
+                memory
+                for memory in self.memories.values()
+                if memory.status in _LIVE
+                and memory.id != candidate.id
+                and (memory.scope, memory.subject, memory.slot) == (candidate.scope, candidate.subject, candidate.slot)
+                and memory.value != candidate.value
+                and (not memory.harness or not candidate.harness or memory.harness == candidate.harness)
+            ),
+            key=lambda memory: memory.id,
+        )
+
+    def _retire_opposite(self, candidate: Candidate) -> bool:
+        """Whether a known memory says the reverse; it is retired then, and the candidate is not taken."""
+        inverse = _inverse(candidate.value)
+        if candidate.kind not in (Kind.USAGE, Kind.LOCATION) or not inverse:
+            return False
+        found = False
+        for memory in sorted(self.memories.values(), key=lambda memory: memory.id):
+            same = memory.kind is candidate.kind and memory.scope == candidate.scope and memory.value == inverse
+            if same and memory.status in _LIVE and not memory.pinned:
+                reason = "the opposite was a fix as well"
+                self._do(Verb.RETIRED, _next(memory, status=Status.RETIRED, note=reason), reason)
+            found = found or (same and memory.status in (*_LIVE, Status.RETIRED))
+        return found
+
+
+def _opposites(candidates: Sequence[Candidate]) -> frozenset[str]:
+    """Ids of candidates of one batch that are each other's reverse (A → B and B → A)."""
+    changes = {(item.scope, item.kind, item.value) for item in candidates if ARROW in item.value}
+    return frozenset(
+        item.id
+        for item in candidates
+        if ARROW in item.value and (item.scope, item.kind, _inverse(item.value)) in changes
+    )
+
+
+def _inverse(value: str) -> str:
+    before, arrow, after = value.partition(ARROW)
+    return f"{after}{ARROW}{before}" if arrow and before != after else ""
+
+
+def _with_recurrences(candidate: Candidate, recurrences: Mapping[str, Sequence[Evidence]]) -> Candidate:
+    """A trap cites its failure in the other sessions too."""
+    if candidate.kind is not Kind.TRAP:
+        return candidate
+    own = _sessions(candidate.evidence)
+    others = [
+        item
+        for signature in candidate.trigger.signatures
+        for item in recurrences.get(signature, ())
+        if item.session_id not in own
+    ]
+    unique = {(item.session_id): item for item in sorted(others, key=lambda item: (item.time_ns, item.span_id))}
+    return replace(candidate, evidence=(*candidate.evidence, *unique.values()))
+
+
+def _next(memory: Memory, **changes: object) -> Memory:
+    return replace(memory, version=memory.version + 1, **changes)  # type: ignore[arg-type]  # names checked by tests
+
+
+def _sessions(evidence: Iterable[Evidence]) -> frozenset[str]:
+    return frozenset(item.session_id for item in evidence)
+
+
+def _bounded(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """The first third and the newest; sessions once cited stay known through `session_count` only."""
+    if len(evidence) <= MAX_EVIDENCE:
+        return tuple(evidence)
+    first = MAX_EVIDENCE // 3
+    return (*evidence[:first], *evidence[first - MAX_EVIDENCE :])
+
+
+def _merged(one: Trigger, other: Trigger) -> Trigger:
+    signatures = tuple(dict.fromkeys((*one.signatures, *other.signatures)))[:MAX_SIGNATURES]
+    return Trigger(signatures, one.program or other.program, one.error_class or other.error_class)

@@ -1,0 +1,114 @@
+"""The gate: what may become a memory at all, and with which status. The default is to learn nothing.
+
+A memory needs two sessions, or the person's own standing statement; one costly loss gets a trial. What looks like
+poison waits for review. What holds a secret, is a model's refusal, is not about a known project, or says more than its
+own evidence shows, is not kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from spanlore.memory.memory import USER_SCOPE, Kind, Status
+from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.shapes import asks_to_fetch, has_remote_url, is_refusal, suspicious
+from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, clip, quoted_parts, text_of
+from spanlore_extractor.mining.candidate import Candidate
+
+MIN_SESSIONS: Final = 2
+COSTLY_CALLS: Final = 10
+COSTLY_FAILURES: Final = 3
+COSTLY_NS: Final = 180 * 10**9
+"""One loss is costly with at least three failed attempts and ten calls, or three minutes of work, spent on it."""
+
+_STATED: Final = (Kind.CORRECTION, Kind.EXPLICIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the gate says. `status` None: not kept at all."""
+
+    status: Status | None
+    reason: str
+
+
+def examine(candidate: Candidate, redactor: Redactor) -> Decision:
+    """Whether the candidate may be kept, evidence aside: CANDIDATE when it may, QUARANTINED, or not at all."""
+    text = text_of(candidate)
+    if not candidate.scope:
+        return Decision(None, "the project is not known")
+    if not candidate.value.strip() or not candidate.evidence or len(text) > MAX_TEXT_CHARS:
+        return Decision(None, "it says nothing that can be shown")
+    if redactor.redact(text).count or "[redacted:" in text or "[credential:" in text:
+        return Decision(None, "a secret stood in it")
+    if is_refusal(text):
+        return Decision(None, "a refusal, not a fact")
+    if not _is_grounded(candidate, text):
+        return Decision(None, "it says more than its evidence shows")
+    shape = _suspicious(candidate)
+    if shape:
+        return Decision(Status.QUARANTINED, f"waits for review: {shape}")
+    return Decision(Status.CANDIDATE, "one session; waits for another")
+
+
+def promote(candidate: Candidate, session_count: int) -> Decision:
+    """The status that the evidence carries, for a candidate that passed `examine`."""
+    if candidate.kind in _STATED and candidate.is_statement:
+        return Decision(Status.ACTIVE, "the user's own standing statement")
+    if session_count >= MIN_SESSIONS:
+        return Decision(Status.ACTIVE, f"seen in {session_count} sessions")
+    if candidate.kind not in _STATED and candidate.kind is not Kind.TRAP and is_costly(candidate):
+        minutes = candidate.lost_ns / 60e9
+        return Decision(Status.TRIAL, f"one costly loss: {candidate.lost_calls} calls, {minutes:.1f} min; on trial")
+    return Decision(Status.CANDIDATE, "one session; waits for another")
+
+
+def is_costly(candidate: Candidate) -> bool:
+    """Whether one occurrence cost enough to be tried without waiting for another."""
+    many = candidate.count >= COSTLY_FAILURES and candidate.lost_calls >= COSTLY_CALLS
+    return many or candidate.lost_ns >= COSTLY_NS
+
+
+def _suspicious(candidate: Candidate) -> str:
+    """Why a candidate must wait for review, '' when it need not. What a tool printed is held to more than what a person
+    typed: there any remote address is too much."""
+    parts = (
+        candidate.quote,
+        candidate.failed,
+        candidate.worked,
+        candidate.error_line,
+        candidate.value,
+        candidate.subject,
+    )
+    for part in (*parts, *candidate.paths):
+        shape = suspicious(part)
+        if shape:
+            return shape
+    if candidate.kind in _STATED:
+        return "an address to fetch" if asks_to_fetch(candidate.quote) else ""
+    shown = (candidate.worked, candidate.failed, candidate.value)
+    return "an address outside of this machine" if any(has_remote_url(part) for part in shown) else ""
+
+
+def _is_grounded(candidate: Candidate, text: str) -> bool:
+    """Whether everything the text quotes stands in what was mined, and that in the cited spans."""
+    sources = [
+        " ".join(source.replace("`", "'").replace("“", '"').replace("”", '"').split())
+        for source in (candidate.failed, candidate.worked, candidate.error_line, candidate.quote, *candidate.paths)
+    ]
+    if candidate.kind in _STATED:
+        said = " ".join(candidate.quote.split())
+        cited = [" ".join(item.quote.split()) for item in candidate.evidence]
+        return (
+            bool(said)
+            and any(quote and said.startswith(quote.rstrip()) for quote in cited)
+            and clip(said, 40)[:39] in text
+        )
+    return all(any(part in source for source in sources) for part in quoted_parts(text))
+
+
+def scope_for_repeats(scopes: frozenset[str]) -> str:
+    """The scope of a preference that was stated in several repositories: user scope from two on."""
+    repositories = scopes - {USER_SCOPE, ""}
+    return USER_SCOPE if len(repositories) >= MIN_SESSIONS else next(iter(sorted(repositories)), "")

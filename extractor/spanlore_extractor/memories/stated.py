@@ -1,0 +1,85 @@
+"""What the user does to memories by hand: remember, forget. The user's word needs no evidence, only the shape check:
+an agent can run `spanlore remember` too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from spanlore.memory.memory import Kind, Memory, Source, Status, memory_id
+from spanlore.memory.operations import Operation, Verb
+from spanlore_extractor.memories.shapes import asks_to_fetch, suspicious
+from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, clip, day_of
+from spanlore_extractor.mining.rules import rule_of
+
+ACTOR: Final = "user"
+MAX_STATEMENT_CHARS: Final = 340
+"""So that the words fit into a memory's text with the date before them."""
+_PRIOR: Final = (9.0, 1.0)
+
+
+def remember(text: str, scope: str, known: Sequence[Memory], now_ns: int, branch: str = "") -> list[Operation]:
+    """Operations for "remember TEXT": the memory is added, or comes back; what says otherwise is superseded.
+
+    Empty when it is remembered already.
+
+    Raises:
+        ValueError: nothing to remember, or too much.
+    """
+    words = " ".join(text.split())
+    if not words:
+        raise ValueError("there is nothing to remember")
+    if len(words) > MAX_STATEMENT_CHARS:
+        raise ValueError(f"{len(words)} characters are too many for one memory; say it in {MAX_STATEMENT_CHARS}")
+    rule = rule_of(words)
+    identity = memory_id(scope, Kind.EXPLICIT, rule.subject, rule.slot, rule.value)
+    before = next((memory for memory in known if memory.id == identity), None)
+    if before is not None and (before.is_shown or before.status is Status.QUARANTINED):
+        return []
+    shape = suspicious(words) or ("an address to fetch" if asks_to_fetch(words) else "")
+    status = Status.QUARANTINED if shape else Status.ACTIVE
+    made = Memory(
+        id=identity,
+        kind=Kind.EXPLICIT,
+        source=Source.EXPLICIT,
+        status=status,
+        scope=scope,
+        text=clip(f'The user asked to have this remembered ({day_of(now_ns)}): "{words}"', MAX_TEXT_CHARS),
+        subject=rule.subject,
+        slot=rule.slot,
+        value=rule.value,
+        why=words,
+        branch=branch,
+        alpha=_PRIOR[0],
+        beta=_PRIOR[1],
+        created_at_ns=before.created_at_ns if before else now_ns,
+        updated_at_ns=now_ns,
+        note=f"waits for review: {shape}" if shape else "the user said so",
+        version=before.version + 1 if before else 1,
+    )
+    verb = Verb.QUARANTINED if shape else Verb.UPDATED if before else Verb.ADDED
+    operations = [Operation(verb, made, made.note, ACTOR)]
+    return operations if shape else [*operations, *_supersede(made, known)]
+
+
+def forget(memory: Memory) -> Operation:
+    """The operation that has a memory forgotten, and never learned again."""
+    note = "the user had it forgotten"
+    after = replace(memory, status=Status.FORGOTTEN, pinned=False, note=note, version=memory.version + 1)
+    return Operation(Verb.FORGOTTEN, after, note, ACTOR)
+
+
+def _supersede(made: Memory, known: Sequence[Memory]) -> list[Operation]:
+    if made.slot == "statement":
+        return []
+    out = []
+    for rival in sorted(known, key=lambda memory: memory.id):
+        same = (rival.scope, rival.subject, rival.slot) == (made.scope, made.subject, made.slot)
+        is_live = rival.status in (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE)
+        if same and is_live and rival.value != made.value and not rival.pinned:
+            note = f"superseded by {made.id}"
+            version = rival.version + 1
+            ended = replace(rival, status=Status.SUPERSEDED, superseded_by=made.id, note=note, version=version)
+            out.append(Operation(Verb.SUPERSEDED, ended, f"{made.id} says otherwise of the same thing", ACTOR))
+    return out

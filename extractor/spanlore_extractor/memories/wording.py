@@ -1,0 +1,112 @@
+"""What an agent is shown of a memory: one or two declarative sentences, put together from templates.
+
+Nothing in a text is an order of ours. A rule is the person's, quoted with the day they said it. What came from a tool
+is quoted in back-ticks or quotation marks, on one line, and left out where it reads like an instruction itself.
+Counts and confidence are not in the text: they change, and the renderer adds them.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from spanlore.memory.memory import Kind
+from spanlore_extractor.memories.shapes import reads_as_instruction
+from spanlore_extractor.mining.candidate import Candidate
+from spanlore_extractor.mining.lessons import ARROW
+
+MAX_TEXT_CHARS: Final = 400
+_COMMAND_CHARS: Final = 110
+_LINE_CHARS: Final = 100
+_MORE: Final = "…"
+
+
+def text_of(candidate: Candidate) -> str:
+    """The candidate's text, at most `MAX_TEXT_CHARS`."""
+    match candidate.kind:
+        case Kind.CORRECTION | Kind.EXPLICIT:
+            text = _statement(candidate)
+        case Kind.LOCATION if candidate.slot == "path":
+            text = f"{_code(candidate.failed)} does not exist; {_code(candidate.worked)} does."
+        case Kind.HARNESS if candidate.slot == "sandbox":
+            text = f"{_failure(candidate)} inside the sandbox; it passed outside of it, with approval."
+        case Kind.HARNESS:
+            text = f"{_failure(candidate)}; the same went through {_way(candidate.worked)}."
+        case Kind.ENVIRONMENT if ARROW not in candidate.value:
+            text = f"{_failure(candidate)}; it passed after {_code(candidate.worked)}."
+        case Kind.LOCATION if candidate.slot == "directory":
+            text = f"{_failure(candidate)}; {_from(candidate.worked)} it worked."
+        case Kind.TRAP:
+            text = _trap(candidate)
+        case Kind.DEAD_END:
+            text = f"{_failure(candidate)}, again and again in one session, and was not solved there."
+        case _:
+            text = f"{_failure(candidate)}; {_code(candidate.worked)} worked instead."
+    return clip(text, MAX_TEXT_CHARS)
+
+
+def why_of(candidate: Candidate) -> str:
+    """The person's own words, or the failure's line."""
+    return candidate.quote or candidate.error_line
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters on one line, with `…` where something was cut."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + _MORE
+
+
+def day_of(time_ns: int) -> str:
+    """The UTC day, `2026-11-30`."""
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).strftime("%Y-%m-%d")
+
+
+def quoted_parts(text: str) -> list[str]:
+    """What stands in back-ticks or “…” in a text of ours, without the mark of a cut."""
+    out = []
+    for opening, closing in (("`", "`"), ("“", "”")):
+        rest = text
+        while opening in rest:
+            part, found, rest = rest.partition(opening)[2].partition(closing)
+            if found:
+                out.append(part.removesuffix(_MORE).strip())
+    return out
+
+
+def _statement(candidate: Candidate) -> str:
+    asked = "The user asked to have this remembered" if candidate.kind is Kind.EXPLICIT else "The user said"
+    day = day_of(candidate.time_ns)
+    refusing = f", refusing {_code(candidate.failed)}" if candidate.failed else ""
+    head = f"{asked} ({day}){refusing}: "
+    return f'{head}"{clip(candidate.quote, MAX_TEXT_CHARS - len(head) - 2)}"'
+
+
+def _failure(candidate: Candidate) -> str:
+    line = candidate.error_line
+    if not line or reads_as_instruction(line):
+        return f"{_code(candidate.failed)} failed"
+    return f"{_code(candidate.failed)} failed with {_line(line)}"
+
+
+def _trap(candidate: Candidate) -> str:
+    files = ", ".join(_code(path) for path in candidate.paths[:3])
+    changed = f"; what was changed before it passed: {files}" if files else ""
+    return f"{_failure(candidate)} in more than one session, each time until code was changed{changed}."
+
+
+def _from(directory: str) -> str:
+    if not directory:
+        return "without changing the directory"
+    return "from the root of the repository" if directory == "." else f"from {_code(directory)}"
+
+
+def _way(how: str) -> str:
+    return how if how.startswith(("after ", "with ", "a part ", "other ")) else f"with {_code(how)}"
+
+
+def _code(text: str) -> str:
+    return f"`{clip(text.replace('`', chr(39)), _COMMAND_CHARS)}`"
+
+
+def _line(text: str) -> str:
+    return f"“{clip(text.replace('”', chr(34)).replace('“', chr(34)), _LINE_CHARS)}”"

@@ -1,0 +1,57 @@
+""" "Remember that …", typed in a prompt: the person asks to have something remembered. Trusted as far as the gate's
+check of its shape goes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from spanlore.spans.place import Channel
+from spanlore_extractor.mining.hygiene import prose
+from spanlore_extractor.mining.session import Conversation, HumanStep
+
+MAX_STATEMENT_CHARS: Final = 300
+
+_ASKS: Final = re.compile(
+    r"(?:^|[.!?\n]\s*|\b(?:please|pls|and|also)\s+)(?:please\s+)?"
+    r"(?:(?:remember|memori[sz]e|note)(?:\s+this)?(?:\s+for\s+(?:the\s+)?(?:future|next time|"
+    r"later))?(?:\s*[:,]\s*|\s+that\s+)"
+    r"|(?:don'?t|do not|never) forget(?:\s+that\s+|\s*[:,]\s*)"
+    r"|for (?:the )?future(?: reference| sessions)?\s*[:,]\s*)(?P<what>\S[^\n]*)",
+    re.I,
+)
+_EVERYWHERE: Final = re.compile(
+    r"\b(?:in|for|across) (?:all|any|every) (?:of )?(?:my |our )?(?:projects?|repos?|repositor(?:y|ies))\b|"
+    r"\beverywhere\b|\bglobally\b",
+    re.I,
+)
+_MORE_THAN_ONE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'])")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something the person asked to have remembered."""
+
+    step: HumanStep
+    quote: str
+    """The person's words, from after "remember that" on."""
+    is_for_everywhere: bool
+    """They said that it holds in all their projects."""
+
+
+def find_statements(conversation: Conversation) -> list[Statement]:
+    """All of them, in order. A refused call's reason counts like a message."""
+    out = []
+    for step in conversation.steps:
+        if isinstance(step, HumanStep) and step.channel in (
+            Channel.USER_MESSAGE,
+            Channel.QUEUED,
+            Channel.REJECTION_REASON,
+        ):
+            found = _ASKS.search(prose(step.text))
+            if found:
+                quote = _MORE_THAN_ONE.split(found["what"].strip())[0].strip()
+                if 8 <= len(quote) <= MAX_STATEMENT_CHARS and not quote.endswith("?"):
+                    out.append(Statement(step, quote, bool(_EVERYWHERE.search(step.text))))
+    return out

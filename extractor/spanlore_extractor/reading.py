@@ -1,0 +1,318 @@
+"""Sessions out of the store, as mining wants them. Only reads; a batch costs six queries, whatever its size.
+
+A span may stand in a table twice until parts merge, so rows are told apart by span id here and no query uses FINAL.
+Times come as integer nanoseconds (`toUnixTimestamp64Nano`); a datetime would lose the last three digits.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from spanlore.genai.inference import CallClass
+from spanlore.memory.memory import Evidence, EvidenceRole
+from spanlore.spans.place import Channel, Outcome
+from spanlore_extractor.mining.lessons import QUOTE_CHARS
+from spanlore_extractor.mining.session import (
+    OUTPUT_HEAD_CHARS,
+    AgentStep,
+    Conversation,
+    HumanStep,
+    MinedSession,
+    Step,
+    ToolStep,
+    time_of,
+)
+
+MAX_RECURRENCES: Final = 5
+"""Other sessions that are cited for a failure that came back."""
+_TAIL_CHARS: Final = 600
+
+
+class Rows(Protocol):
+    """What `spanlore_collector.store.reader.Reader` offers."""
+
+    def rows(self, sql: str, parameters: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Rows as dictionaries."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """How far a session has come in the store."""
+
+    session_id: str
+    end_time_ns: int
+    """Of its newest span."""
+    ingested_ms: int
+    """When its newest row was written, milliseconds since the epoch."""
+    spans: int
+
+
+_CHANGED: Final = """
+SELECT session_id, max(toUnixTimestamp64Nano(end_time)) AS end_ns,
+max(toUnixTimestamp64Milli(ingested_at)) AS ingested_ms,
+       count() AS spans
+FROM
+(
+    SELECT session_id, end_time, ingested_at FROM inferences WHERE ingested_at > fromUnixTimestamp64Milli({since:Int64})
+    UNION ALL
+    SELECT session_id, end_time, ingested_at FROM tool_calls WHERE ingested_at > fromUnixTimestamp64Milli({since:Int64})
+    UNION ALL
+    SELECT session_id, time, ingested_at FROM human_messages WHERE ingested_at > fromUnixTimestamp64Milli({since:Int64})
+)
+GROUP BY session_id ORDER BY ingested_ms, session_id
+"""
+_STATES: Final = """
+SELECT session_id, max(toUnixTimestamp64Nano(end_time)) AS end_ns,
+max(toUnixTimestamp64Milli(ingested_at)) AS ingested_ms,
+       count() AS spans
+FROM
+(
+    SELECT session_id, end_time, ingested_at FROM inferences WHERE session_id IN {ids:Array(String)}
+    UNION ALL
+    SELECT session_id, end_time, ingested_at FROM tool_calls WHERE session_id IN {ids:Array(String)}
+    UNION ALL
+    SELECT session_id, time, ingested_at FROM human_messages WHERE session_id IN {ids:Array(String)}
+)
+GROUP BY session_id ORDER BY ingested_ms, session_id
+"""
+_TOOLS: Final = """
+SELECT session_id, conversation, trace_id, span_id, tool_call_id, tool_name,
+toUnixTimestamp64Nano(start_time) AS start_ns,
+       toUnixTimestamp64Nano(end_time) AS end_ns, outcome, outcome_reason, exit_code, program, command, signature,
+       error_class, error_line, arguments_hash, result_hash, harness, repository, sub_path, branch, call_class,
+       turn_index, step_index
+FROM tool_calls WHERE session_id IN {ids:Array(String)}
+"""
+_HUMAN: Final = """
+SELECT session_id, conversation, trace_id, span_id, toUnixTimestamp64Nano(time) AS time_ns, channel, text, ordinal,
+       turn_index, step_index, harness, repository, sub_path, branch, call_class
+FROM human_messages WHERE session_id IN {ids:Array(String)}
+"""
+_SAID: Final = """
+SELECT session_id, conversation, trace_id, span_id, toUnixTimestamp64Nano(time) AS time_ns, message_index, part_index,
+       content_hash
+FROM message_parts WHERE session_id IN {ids:Array(String)} AND direction = 'output' AND type = 'text'
+"""
+_INFERENCES: Final = """
+SELECT session_id, conversation, span_id, parent_conversation, call_class, harness, repository, sub_path, branch, cwd,
+       turn_index, step_index
+FROM inferences WHERE session_id IN {ids:Array(String)}
+ORDER BY start_time, span_id
+"""
+_ENDS: Final = """
+SELECT session_id, conversation, turn_index, end FROM turns
+WHERE session_id IN {ids:Array(String)} AND end = 'interrupted'
+"""
+_CONTENT: Final = """
+SELECT hash, any(substringUTF8(body, 1, {head:UInt32})) AS head, any(substringUTF8(body, -{tail:UInt32})) AS tail
+FROM content
+WHERE hash IN
+(
+    SELECT arguments_hash FROM tool_calls WHERE session_id IN {ids:Array(String)}
+    UNION ALL
+    SELECT result_hash FROM tool_calls WHERE session_id IN {ids:Array(String)}
+    UNION ALL
+    SELECT content_hash FROM message_parts
+    WHERE session_id IN {ids:Array(String)} AND direction = 'output' AND type = 'text'
+)
+GROUP BY hash
+"""
+_RECURRENCES: Final = """
+SELECT signature, session_id, argMin(trace_id, start_time) AS trace_id, argMin(span_id, start_time) AS span_id,
+       toUnixTimestamp64Nano(min(end_time)) AS time_ns, argMin(command, start_time) AS command,
+       argMin(error_line, start_time) AS error_line
+FROM tool_calls
+WHERE signature IN {signatures:Array(String)} AND repository = {repository:String} AND outcome = 'failure'
+GROUP BY signature, session_id
+ORDER BY signature, time_ns, session_id
+LIMIT {limit:UInt32} BY signature
+"""
+_OPENED: Final = """
+SELECT t.span_id AS span_id, t.trace_id AS trace_id, t.tool_name AS tool_name, t.command AS command,
+t.outcome AS outcome,
+       t.exit_code AS exit_code, toUnixTimestamp64Nano(t.end_time) AS end_ns, c.body AS output
+FROM tool_calls AS t
+LEFT JOIN (SELECT hash, any(substringUTF8(body, 1, 2000)) AS body FROM content
+           WHERE hash IN (SELECT result_hash FROM tool_calls WHERE span_id IN {spans:Array(String)}
+                          AND session_id IN {ids:Array(String)})
+           GROUP BY hash) AS c ON c.hash = t.result_hash
+WHERE t.session_id IN {ids:Array(String)} AND t.span_id IN {spans:Array(String)}
+LIMIT 1 BY t.span_id
+"""
+
+
+def changed_sessions(reader: Rows, since_ms: int) -> list[SessionState]:
+    """Sessions with rows written after `since_ms`. Their `end_time_ns` is that of the new rows."""
+    return [_state(row) for row in reader.rows(_CHANGED, {"since": since_ms})]
+
+
+def session_states(reader: Rows, session_ids: Sequence[str]) -> list[SessionState]:
+    """The states of known sessions, as far as they are in the store."""
+    return [_state(row) for row in reader.rows(_STATES, {"ids": list(session_ids)})] if session_ids else []
+
+
+def read_sessions(reader: Rows, session_ids: Sequence[str]) -> list[MinedSession]:
+    """The sessions with all their steps, by session id."""
+    parameters = {"ids": sorted(session_ids)}
+    content = {
+        row["hash"]: (row["head"], row["tail"])
+        for row in reader.rows(_CONTENT, {**parameters, "head": OUTPUT_HEAD_CHARS, "tail": _TAIL_CHARS})
+    }
+    gathered = _Gathered(content)
+    gathered.inferences(reader.rows(_INFERENCES, parameters))
+    gathered.ends(reader.rows(_ENDS, parameters))
+    gathered.tools(reader.rows(_TOOLS, parameters))
+    gathered.said(reader.rows(_SAID, parameters))
+    gathered.human(reader.rows(_HUMAN, parameters))
+    return gathered.sessions()
+
+
+def recurrences(reader: Rows, signatures: Iterable[str], repository: str) -> dict[str, list[Evidence]]:
+    """For each failure signature the first failure in each session of the repository, oldest first."""
+    wanted = sorted(set(signatures))
+    found: dict[str, list[Evidence]] = defaultdict(list)
+    if not wanted or not repository:
+        return found
+    parameters = {"signatures": wanted, "repository": repository, "limit": MAX_RECURRENCES}
+    for row in reader.rows(_RECURRENCES, parameters):
+        quote = f"{row['command']}\n{row['error_line']}"[:QUOTE_CHARS]
+        evidence = Evidence(
+            row["trace_id"], row["span_id"], row["session_id"], EvidenceRole.FAILURE, int(row["time_ns"]), quote
+        )
+        found[row["signature"]].append(evidence)
+    return found
+
+
+def open_evidence(reader: Rows, evidence: Sequence[Evidence]) -> dict[str, dict[str, Any]]:
+    """The tool calls behind evidence, by span id: tool_name, command, outcome, exit_code, end_ns, output (its head)."""
+    if not evidence:
+        return {}
+    parameters = {"spans": [item.span_id for item in evidence], "ids": sorted({item.session_id for item in evidence})}
+    return {row["span_id"]: row for row in reader.rows(_OPENED, parameters)}
+
+
+class _Gathered:
+    """Rows on their way to becoming sessions."""
+
+    def __init__(self, content: Mapping[str, tuple[str, str]]) -> None:
+        self._content = content
+        self._about: dict[str, dict[str, str]] = defaultdict(dict)
+        self._conversations: dict[tuple[str, str], tuple[str, str]] = {}
+        self._steps: dict[tuple[str, str], dict[tuple[str, int, int], Step]] = defaultdict(dict)
+        self._place: dict[str, tuple[int, int]] = {}
+        self._interrupted: set[tuple[str, str, int]] = set()
+
+    def inferences(self, rows: Iterable[dict[str, Any]]) -> None:
+        for row in rows:
+            self._note(row)
+            key = (row["session_id"], row["conversation"])
+            self._conversations[key] = (row["call_class"], row["parent_conversation"])
+            self._place[row["span_id"]] = (int(row["turn_index"]), int(row["step_index"]))
+
+    def ends(self, rows: Iterable[dict[str, Any]]) -> None:
+        for row in rows:
+            self._interrupted.add((row["session_id"], row["conversation"], int(row["turn_index"])))
+
+    def tools(self, rows: Iterable[dict[str, Any]]) -> None:
+        for row in rows:
+            self._note(row)
+            key = (row["session_id"], row["conversation"])
+            self._conversations.setdefault(key, (row["call_class"], ""))
+            self._steps[key][(row["span_id"], 0, 0)] = ToolStep(
+                trace_id=row["trace_id"],
+                span_id=row["span_id"],
+                tool_call_id=row["tool_call_id"],
+                tool_name=row["tool_name"],
+                start_time_ns=int(row["start_ns"]),
+                end_time_ns=int(row["end_ns"]),
+                outcome=Outcome(row["outcome"]) if row["outcome"] in Outcome else Outcome.UNKNOWN,
+                outcome_reason=row["outcome_reason"],
+                exit_code=row["exit_code"],
+                program=row["program"],
+                command=row["command"],
+                signature=row["signature"],
+                error_class=row["error_class"],
+                error_line=row["error_line"],
+                arguments=self._content.get(row["arguments_hash"], ("", ""))[0],
+                output=self._content.get(row["result_hash"], ("", ""))[0],
+                turn_index=int(row["turn_index"]),
+                step_index=int(row["step_index"]),
+            )
+
+    def said(self, rows: Iterable[dict[str, Any]]) -> None:
+        for row in rows:
+            text = self._content.get(row["content_hash"], ("", ""))[1]
+            if text:
+                turn, step = self._place.get(row["span_id"], (0, 0))
+                key = (row["session_id"], row["conversation"])
+                self._steps[key][(row["span_id"], 1 + int(row["message_index"]), int(row["part_index"]))] = AgentStep(
+                    row["trace_id"], row["span_id"], int(row["time_ns"]), text, turn, step
+                )
+
+    def human(self, rows: Iterable[dict[str, Any]]) -> None:
+        for row in rows:
+            self._note(row)
+            key = (row["session_id"], row["conversation"])
+            self._conversations.setdefault(key, (row["call_class"], ""))
+            turn, ordinal = int(row["turn_index"]), int(row["ordinal"])
+            self._steps[key][(row["span_id"], -1, ordinal)] = HumanStep(
+                trace_id=row["trace_id"],
+                span_id=row["span_id"],
+                time_ns=int(row["time_ns"]),
+                channel=Channel(row["channel"]) if row["channel"] in Channel else Channel.USER_MESSAGE,
+                text=row["text"],
+                ordinal=ordinal,
+                turn_index=turn,
+                step_index=int(row["step_index"]),
+                is_interruption=(*key, turn - 1) in self._interrupted,
+            )
+
+    def sessions(self) -> list[MinedSession]:
+        by_session: dict[str, list[Conversation]] = defaultdict(list)
+        for (session_id, key), steps in self._steps.items():
+            call_class, parent = self._conversations.get((session_id, key), ("", ""))
+            by_session[session_id].append(
+                Conversation(
+                    key=key,
+                    steps=tuple(sorted(steps.values(), key=_order)),
+                    call_class=CallClass(call_class) if call_class in CallClass else CallClass.UNKNOWN,
+                    parent=parent,
+                )
+            )
+        return [
+            MinedSession(
+                session_id=session_id,
+                conversations=tuple(sorted(conversations, key=lambda item: item.key)),
+                harness=self._about[session_id].get("harness", "unknown"),
+                repository=self._about[session_id].get("repository", ""),
+                sub_path=self._about[session_id].get("sub_path", ""),
+                branch=self._about[session_id].get("branch", ""),
+                cwd=self._about[session_id].get("cwd", ""),
+            )
+            for session_id, conversations in sorted(by_session.items())
+        ]
+
+    def _note(self, row: Mapping[str, Any]) -> None:
+        """The first known value of each; cwd and sub-path belong together and come from the same row."""
+        about = self._about[row["session_id"]]
+        for name in ("harness", "repository", "branch"):
+            if row[name] and row[name] != "unknown":
+                about.setdefault(name, row[name])
+        if row.get("cwd") and "cwd" not in about:
+            about["cwd"], about["sub_path"] = row["cwd"], row["sub_path"]
+
+
+def _order(step: Step) -> tuple[int, int, int, str, int]:
+    """Order on the wire: a request's human text before what the model then said, that before the tools it asked for."""
+    rank = 0 if isinstance(step, HumanStep) else 1 if isinstance(step, AgentStep) else 2
+    start_ns = step.start_time_ns if isinstance(step, ToolStep) else time_of(step)
+    ordinal = step.ordinal if isinstance(step, HumanStep) else 0
+    return start_ns, rank, step.step_index, step.span_id, ordinal
+
+
+def _state(row: Mapping[str, Any]) -> SessionState:
+    return SessionState(row["session_id"], int(row["end_ns"]), int(row["ingested_ms"]), int(row["spans"]))

@@ -1,0 +1,53 @@
+"""The proxy process: `python -m spanlore_proxy [--listen-fd N]`.
+
+With `--listen-fd` it serves a listening socket that its parent made and keeps (`spanlore up`); without, it listens on
+`proxy.port` itself (containers). Logs to stderr. SIGTERM and SIGINT end it in order, with exit code 0; a setting or a
+state directory that cannot be used ends it with 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from typing import Final
+
+from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
+from spanlore_proxy.capture.master import adopt, listen
+from spanlore_proxy.capture.service import serving
+
+SWITCH_INTERVAL_S: Final = 0.0005
+"""How long the recorder's thread may hold the interpreter while the event loop wants it (default 5 ms)."""
+
+
+async def run(settings: Settings, paths: Paths, listen_fd: int | None) -> None:
+    """Serves until SIGTERM or SIGINT."""
+    listening = listen(settings.proxy.port) if listen_fd is None else adopt(listen_fd)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with serving(settings, paths, listening):
+        await stop.wait()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="spanlore_proxy")
+    parser.add_argument("--listen-fd", type=int, help="descriptor of a listening socket")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    try:
+        paths = Paths.from_environ(child_environment({}))
+        asyncio.run(run(load_settings(paths=paths), paths, options.listen_fd))
+    except (SettingsError, OSError) as error:
+        print(f"spanlore proxy: {error}", file=sys.stderr)  # noqa: T201 - the process's last word
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

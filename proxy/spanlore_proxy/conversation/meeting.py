@@ -1,0 +1,193 @@
+"""Which conversation does a request belong to, and how does it meet it?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spanlore.genai.inference import CallClass
+from spanlore.spans.ids import conversation_id_of, tool_span_id
+from spanlore_proxy.conversation.chain import DIGEST_BYTES, Alignment, Fit, align, chain_hash, common_prefix, length
+from spanlore_proxy.conversation.human import scan
+from spanlore_proxy.conversation.inference import Seen
+from spanlore_proxy.conversation.launches import find_launch
+from spanlore_proxy.conversation.state import ConversationState
+from spanlore_proxy.conversation.view import View
+
+_SHARED_FOR_FORK: Final = 3
+"""Messages that two conversations must share before one is taken for a branch of the other."""
+_RANKS: Final = {Fit.REPEATS: 3, Fit.CONTINUES: 2, Fit.REWRITTEN: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The conversation of a request."""
+
+    state: ConversationState
+    alignment: Alignment
+    is_birth: bool = False
+    is_compacted: bool = False
+    is_late: bool = False
+    """Newer requests of the conversation were over before this one, and already carried its messages."""
+
+
+def group_of(seen: Seen, view: View) -> str:
+    """Key of the conversations that a request may continue."""
+    identity = seen.identity
+    if identity.session_id:
+        return f"session\x1f{identity.session_id}\x1f{identity.agent_key}"
+    first = view.chain[:DIGEST_BYTES].hex()
+    return f"chain\x1f{identity.harness}\x1f{seen.workplace.run_id}\x1f{first}"
+
+
+def best_fit(seen: Seen, view: View, group: Sequence[ConversationState]) -> Found | None:
+    """The state that fits best, the one used last among equals; None for an empty group."""
+    fits = [Found(state, align(state.chain, state.echo, _answered(state), view.chain)) for state in group]
+    previous = seen.identity.previous_message_id
+
+    def rank(found: Found) -> tuple[int, bool, int]:
+        is_previous = bool(previous) and found.state.last_response_id == previous
+        return _RANKS.get(found.alignment.fit, 0), is_previous, found.alignment.new_from
+
+    return max(fits, key=rank, default=None)
+
+
+def _answered(state: ConversationState) -> int:
+    """How many messages of the chain the model has answered; an answer that came only in part may be dropped."""
+    return length(state.chain) if state.echo and not state.has_failed else state.answered
+
+
+def find(
+    seen: Seen,
+    view: View,
+    group: Sequence[ConversationState],
+    of_session: Callable[[str], Iterable[ConversationState]],
+    everything: Callable[[], Iterable[ConversationState]],
+) -> Found:
+    """The conversation of a main or sub-agent request; a new one where none fits. `group` has the newest first."""
+    best = best_fit(seen, view, group)
+    if best is not None:
+        if best.alignment.fit in _RANKS:
+            return best
+        if _is_compacted(seen, view):
+            return Found(group[0], Alignment(Fit.UNRELATED, 0), is_compacted=True)
+        for state in group:
+            at = view.position_of_call(frozenset(waiting.id for waiting in state.pending)) if state.pending else -1
+            if at >= 0:
+                return Found(state, Alignment(Fit.REWRITTEN, at + 1))
+        is_old = best.alignment.new_from == len(view)
+        if is_old and seen.exchange.start_time_ns <= best.state.last_start_time_ns:
+            return replace(best, is_late=True)
+    return _newborn(seen, view, best, of_session, everything)
+
+
+def _is_compacted(seen: Seen, view: View) -> bool:
+    """The client says so, or its first messages hold the summary."""
+    if seen.identity.is_compacted:
+        return True
+    return any(scan(view.message(index)).is_summary for index in range(min(2, len(view))))
+
+
+def _newborn(
+    seen: Seen,
+    view: View,
+    nearest: Found | None,
+    of_session: Callable[[str], Iterable[ConversationState]],
+    everything: Callable[[], Iterable[ConversationState]],
+) -> Found:
+    """A conversation that was not known: a branch, a sub-agent's, or one whose beginning nobody saw."""
+    origin, shared = _origin(view, nearest, everything)
+    session, is_inferred = _session(seen, view, has_namesake=nearest is not None)
+    identity = seen.identity
+    seed = _seed(seen, view, nearest, origin, shared)
+    state = ConversationState(
+        conversation=conversation_id_of(session, identity.agent_key, seed),
+        session_id=session,
+        session_inferred=is_inferred,
+        group=group_of(seen, view),
+        agent_key=identity.agent_key,
+        call_class=identity.call_class,
+        parent_conversation=origin.conversation if origin is not None else "",
+        workplace=seen.workplace,
+    )
+    if not is_inferred:
+        state = _with_parent(state, seen, view, shared, of_session(session), is_only=nearest is None)
+    return Found(state, Alignment(Fit.DIVERGED if origin else Fit.UNRELATED, shared), is_birth=True)
+
+
+def _origin(
+    view: View, nearest: Found | None, everything: Callable[[], Iterable[ConversationState]]
+) -> tuple[ConversationState | None, int]:
+    """(the conversation that this one branched off, how many messages they share); (None, 0) without one."""
+    if nearest is not None and nearest.alignment.fit is Fit.DIVERGED and _has_answer(view, nearest.alignment.new_from):
+        return nearest.state, nearest.alignment.new_from
+    head = view.chain[: _SHARED_FOR_FORK * DIGEST_BYTES]
+    if length(head) < _SHARED_FOR_FORK:
+        return None, 0
+    best: tuple[ConversationState | None, int] = None, 0
+    for state in everything():
+        if state.chain.startswith(head):
+            shared = common_prefix(state.chain + state.echo, view.chain)
+            if shared > best[1] and _has_answer(view, shared):
+                best = state, shared
+    return best
+
+
+def _has_answer(view: View, count: int) -> bool:
+    return any(view.is_assistant(index) for index in range(count))
+
+
+def _session(seen: Seen, view: View, *, has_namesake: bool) -> tuple[str, bool]:
+    """(session id, whether it is ours). Ours is made of program, run and first messages, so that it comes out the same
+    again; only a second session that begins with the very same words is told apart by its time."""
+    if seen.identity.session_id:
+        return seen.identity.session_id, False
+    start = next((i for i in range(len(view)) if view.is_assistant(i)), len(view))
+    words = [seen.identity.harness, seen.workplace.run_id, chain_hash(view.chain, start)]
+    if has_namesake:
+        words.append(str(seen.exchange.start_time_ns))
+    return f"s-{hashlib.blake2b('\x1f'.join(words).encode(), digest_size=8).hexdigest()}", True
+
+
+def _seed(seen: Seen, view: View, nearest: Found | None, origin: ConversationState | None, shared: int) -> str:
+    """What tells a conversation from the others of its session and agent; '' for the first of them."""
+    if nearest is not None and origin is nearest.state:
+        return chain_hash(view.chain, min(shared + 1, len(view)))
+    is_nameless_agent = seen.identity.call_class is CallClass.SUBAGENT and not seen.identity.agent_key
+    if seen.identity.session_id and (nearest is not None or is_nameless_agent):
+        return chain_hash(view.chain, 1)
+    return ""
+
+
+def _with_parent(
+    state: ConversationState,
+    seen: Seen,
+    view: View,
+    shared: int,
+    session: Iterable[ConversationState],
+    *,
+    is_only: bool,
+) -> ConversationState:
+    """The state, hung under the tool call that started it, if there is one."""
+    is_agent = state.call_class is CallClass.SUBAGENT or bool(state.agent_key)
+    if not is_agent and is_only:
+        return state
+    launch = find_launch(
+        view.at(range(shared, min(len(view), shared + 4))),
+        state.agent_key,
+        seen.identity.agent_kind,
+        session,
+        may_guess=is_agent,
+    )
+    if launch is None:
+        return state
+    parent, call = launch
+    return replace(
+        state,
+        call_class=CallClass.SUBAGENT,
+        parent_conversation=parent.conversation,
+        parent_tool_span_id=tool_span_id(parent.conversation, call.tool_call_id),
+        parent_trace_id=call.trace_id,
+    )

@@ -1,0 +1,198 @@
+"""The tracker: every exchange that is over → its place among all others.
+
+A request is compared with the conversations of its group: those of the same session and agent, or, where the client
+names no session, those of the same program and run that began with the same message. What fits continues; a new branch
+from an earlier message is a conversation of its own, with a pointer to where it came from; a history replaced by a
+summary stays the same conversation. Calls on the side (titles, token counts, probes) never touch a main conversation.
+
+Not thread-safe; used by one thread. Memory is bounded: the conversations not used for longest are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from spanlore.genai.inference import CallClass, Inference
+from spanlore.spans.place import HumanMessage, Injected, Observation, Place, Turn, Workplace
+from spanlore_proxy.conversation import aside
+from spanlore_proxy.conversation.advance import Advance, advance, finished, place_of
+from spanlore_proxy.conversation.agent import Identity
+from spanlore_proxy.conversation.chain import Fit
+from spanlore_proxy.conversation.dialects import READERS
+from spanlore_proxy.conversation.inference import Seen, make_inference
+from spanlore_proxy.conversation.meeting import Found, best_fit, find, group_of
+from spanlore_proxy.conversation.scene import Meeting
+from spanlore_proxy.conversation.state import ConversationState, state_from_json, state_to_json
+from spanlore_proxy.conversation.view import View
+from spanlore_proxy.wire.exchange import Exchange
+from spanlore_proxy.wire.request import WireRequest
+from spanlore_proxy.wire.response import WireResponse
+
+__all__ = ["MAX_CONVERSATIONS", "ConversationState", "Observed", "Tracker", "state_from_json", "state_to_json"]
+
+MAX_CONVERSATIONS: Final = 2_000
+_ASIDE: Final = frozenset({CallClass.TITLE, CallClass.COUNT_TOKENS, CallClass.PROBE, CallClass.SIDE})
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one exchange added."""
+
+    inference: Inference
+    observation: Observation
+    request_seed: str
+    """For `spans.encode`."""
+    changed: tuple[ConversationState, ...] = ()
+    """States to be kept on disk, so that a restarted tracker goes on from here."""
+
+
+class Tracker:
+    """All conversations that are going on."""
+
+    def __init__(self, max_conversations: int = MAX_CONVERSATIONS) -> None:
+        self._max = max_conversations
+        self._states: OrderedDict[str, ConversationState] = OrderedDict()
+        self._groups: dict[str, list[str]] = {}
+        self._sessions: dict[str, list[str]] = {}
+        self._said: dict[str, tuple[HumanMessage, ...]] = {}
+        """What people typed in each open turn: only here, never in a state, which may lie on disk unredacted."""
+        self._changed: dict[str, ConversationState] = {}
+        self._asides = aside.Memory()
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def restore(self, states: Iterable[ConversationState]) -> None:
+        """Takes over what an earlier tracker knew; the states used last should come last."""
+        for state in states:
+            self._keep(state)
+        self._changed.clear()
+
+    def state(self, conversation: str) -> ConversationState | None:
+        """What is known of a conversation."""
+        return self._states.get(conversation)
+
+    def observe(
+        self,
+        exchange: Exchange,
+        request: WireRequest | None,
+        response: WireResponse,
+        identity: Identity,
+        workplace: Workplace,
+        injected: Injected | None = None,
+    ) -> Observed:
+        """Takes one exchange that is over. Each must come once; the order of concurrent ones does not matter.
+
+        `request` is None when the body could not be parsed: such a call stands for itself.
+        """
+        seen = Seen(exchange, request, response, identity, workplace, injected or Injected())
+        reader = READERS.get(request.dialect) if request is not None else None
+        if request is None or reader is None or not request.raw_messages:
+            return self._aside(seen, None)
+        view = View(request, reader)
+        if identity.call_class in _ASIDE:
+            return self._aside(seen, view)
+        if identity.call_class is CallClass.COMPACTION:
+            return self._compaction(seen, view)
+        found = find(seen, view, self._group(group_of(seen, view)), self._of_session, self._states.values)
+        if found.is_late:
+            return self._late(found.state, seen, view)
+        return self._advance(found, seen, view)
+
+    def close_idle(self, now_ns: int, idle_ns: int) -> list[tuple[Place, Workplace, Turn]]:
+        """Turns in which nothing has happened for `idle_ns`; each is told once. Their states come with the next
+        `Observed.changed`, or from `take_changed`."""
+        out: list[tuple[Place, Workplace, Turn]] = []
+        for state in list(self._states.values()):
+            turn = state.turn
+            if turn is None or turn.is_emitted or now_ns - max(turn.end_time_ns, state.last_end_time_ns) < idle_ns:
+                continue
+            place = place_of(state, turn, state.step_index, state.call_class)
+            out.append((place, state.workplace, finished(turn, self._said.pop(state.conversation, ()), "idle")))
+            self._put(replace(state, turn=replace(turn, is_emitted=True)))
+        return out
+
+    def take_changed(self) -> tuple[ConversationState, ...]:
+        """States that changed since they were last handed out."""
+        changed = tuple(self._changed.values())
+        self._changed.clear()
+        return changed
+
+    def _advance(self, found: Found, seen: Seen, view: View) -> Observed:
+        meeting = Meeting(found.alignment, found.is_birth, found.is_compacted)
+        said = self._said.get(found.state.conversation, ())
+        step = advance(found.state, meeting, seen, view, said)
+        self._keep(step.state)
+        self._remember_said(step)
+        return Observed(make_inference(seen, step.content), step.observation, step.request_seed, self.take_changed())
+
+    def _remember_said(self, step: Advance) -> None:
+        turn = step.state.turn
+        if turn is None or turn.is_emitted or not step.said:
+            self._said.pop(step.state.conversation, None)
+        else:
+            self._said[step.state.conversation] = step.said
+
+    def _late(self, state: ConversationState, seen: Seen, view: View) -> Observed:
+        """A request that others have overtaken: told, but it moves nothing."""
+        content, seed = aside.late_content(seen, view)
+        turn = state.turn
+        if turn is None:
+            return self._aside(seen, view)
+        place = place_of(state, turn, state.step_index, seen.identity.call_class)
+        observation = Observation(place, seen.workplace, injected=seen.injected)
+        return Observed(make_inference(seen, content), observation, seed, self.take_changed())
+
+    def _compaction(self, seen: Seen, view: View) -> Observed:
+        """The summariser's call: it carries the whole history, and may answer tools that no other request will."""
+        found = best_fit(seen, view, self._group(group_of(seen, view)))
+        if found is None or found.state.turn is None or found.alignment.fit in (Fit.DIVERGED, Fit.UNRELATED):
+            return self._aside(seen, view)
+        observed, state = aside.compaction(found.state, found.alignment, seen, view)
+        self._keep(state)
+        return Observed(*observed, self.take_changed())
+
+    def _aside(self, seen: Seen, view: View | None) -> Observed:
+        session = seen.identity.session_id
+        main = next(iter(self._of_session(session)), None) if session else None
+        inference, observation, seed = self._asides.observe(seen, view, main)
+        return Observed(inference, observation, seed, self.take_changed())
+
+    def _group(self, group: str) -> list[ConversationState]:
+        """The states of a group, the one used last first."""
+        return [self._states[key] for key in reversed(self._groups.get(group, ()))]
+
+    def _of_session(self, session: str) -> Iterator[ConversationState]:
+        """The states of a session, the main agent's first."""
+        states = [self._states[key] for key in self._sessions.get(session, ())]
+        yield from sorted(states, key=lambda state: state.call_class is CallClass.SUBAGENT)
+
+    def _put(self, state: ConversationState) -> None:
+        self._states[state.conversation] = state
+        self._changed[state.conversation] = state
+
+    def _keep(self, state: ConversationState) -> None:
+        """Stores a state as the one used last, and forgets the oldest where there are too many."""
+        key = state.conversation
+        self._put(state)
+        self._states.move_to_end(key)
+        for index, name in ((self._groups, state.group), (self._sessions, state.session_id)):
+            members = index.setdefault(name, [])
+            if key in members:
+                members.remove(key)
+            members.append(key)
+        while len(self._states) > self._max:
+            self._forget(next(iter(self._states)))
+
+    def _forget(self, key: str) -> None:
+        state = self._states.pop(key)
+        self._said.pop(key, None)
+        self._changed.pop(key, None)
+        for index, name in ((self._groups, state.group), (self._sessions, state.session_id)):
+            members = index[name]
+            members.remove(key)
+            if not members:
+                del index[name]

@@ -1,0 +1,99 @@
+from dataclasses import replace
+
+from spanlore.genai.inference import Dialect, Inference, InferenceError
+from spanlore.genai.messages import (
+    Blob,
+    Generic,
+    Message,
+    Reasoning,
+    Role,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolDefinition,
+    ToolResult,
+    Uri,
+)
+from spanlore.redaction.redact import Redactor
+from spanlore.spans.place import Channel, HumanMessage, Observation, Outcome, Place, ToolExecution, Turn, Workplace
+from spanlore_proxy.capture.redacting import (
+    redact_inference,
+    redact_observation,
+    redact_turn,
+    redact_value,
+    redact_with,
+)
+
+SECRET = "hunter2"
+
+
+def redact(text: str) -> tuple[str, int]:
+    return text.replace(SECRET, "[gone]"), text.count(SECRET)
+
+
+PARTS = (
+    Text(SECRET),
+    Reasoning(SECRET, "signature"),
+    ToolCall("id", "Bash", {"command": f"login {SECRET}", "n": 1, "more": [SECRET, None]}),
+    ToolResult("id", SECRET, is_error=True),
+    Blob("image", "image/png", "00", 1),
+    Uri("image", f"https://h/?{SECRET}"),
+    ServerToolCall("id", "search", {"q": SECRET}),
+    ServerToolResult("id", [SECRET]),
+    Generic("new", SECRET),
+)
+INFERENCE = Inference(
+    dialect=Dialect.ANTHROPIC_MESSAGES,
+    provider="anthropic",
+    operation="chat",
+    request_model="m",
+    start_time_ns=1,
+    end_time_ns=2,
+    system=(Text(SECRET),),
+    tools=(ToolDefinition("Bash", SECRET, {"description": SECRET}),),
+    new_messages=(Message(Role.USER, PARTS),),
+    output=(Message(Role.ASSISTANT, (Text(SECRET),), "stop"),),
+    error=InferenceError("api_error", SECRET, 500),
+)
+PLACE = Place("s", False, "c" * 16, b"t" * 16, b"s" * 8, 0, 0)
+SAID = (HumanMessage(Channel.USER_MESSAGE, SECRET),)
+TURN = Turn(b"t" * 16, b"s" * 8, 0, 1, 2, human=SAID)
+TOOL = ToolExecution(
+    ToolCall("id", "Bash", {"command": SECRET}),
+    ToolResult("id", SECRET),
+    1,
+    2,
+    Outcome.FAILURE,
+    command=SECRET,
+    error_line=SECRET,
+)
+
+
+def test_no_text_of_an_inference_keeps_a_secret() -> None:
+    """Every text from outside is redacted, and every secret is counted."""
+    clean, count = redact_inference(INFERENCE, redact)
+
+    assert SECRET not in repr(clean)
+    assert count == repr(INFERENCE).count(SECRET)
+    assert repr(clean).replace("[gone]", SECRET) == repr(INFERENCE)
+
+
+def test_no_text_of_an_observation_keeps_a_secret() -> None:
+    """The same for what a person typed, for tools and for turns; a call without an answer stays one."""
+    observation = Observation(PLACE, Workplace(), human=SAID, tools=(TOOL, replace(TOOL, result=None)), turns=(TURN,))
+    clean, count = redact_observation(observation, redact)
+
+    assert SECRET not in repr(clean)
+    assert count == repr(observation).count(SECRET)
+    assert repr(redact_turn(TURN, redact)).count("[gone]") == 1
+
+
+def test_values_keep_their_shape() -> None:
+    """Keys, numbers and nesting of a JSON value stay."""
+    assert redact_value({"a": [1, SECRET, {"b": None}]}, redact) == ({"a": [1, "[gone]", {"b": None}]}, 1)
+
+
+def test_the_real_redactor_fits() -> None:
+    """What the redaction package makes is what this module takes."""
+    assert redact_with(Redactor(("hunter[0-9]",)))("nothing here") == ("nothing here", 0)

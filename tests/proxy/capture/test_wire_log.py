@@ -1,0 +1,171 @@
+import hashlib
+import json
+import random
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from spanlore_proxy.capture.wire_log import (
+    LoggedInsertion,
+    LoggedRequest,
+    WireLog,
+    WireLogReader,
+    forwarded_body,
+    redact_json,
+)
+
+SECRET = "hunter2"
+KEY = "-----BEGIN KEY-----\nabc\n-----END KEY-----"
+
+
+def redact(text: str) -> tuple[str, int]:
+    found = text.count(SECRET) + text.count(KEY)
+    return text.replace(SECRET, "[gone]").replace(KEY, "[key]"), found
+
+
+def entry(request_id: str, body: bytes, insertions: tuple[LoggedInsertion, ...] = ()) -> LoggedRequest:
+    digest = hashlib.sha256(body).hexdigest()
+    return LoggedRequest(
+        id=request_id,
+        time_ns=7,
+        method="POST",
+        url="https://api.anthropic.com/v1/messages",
+        upstream="",
+        content_encoding="",
+        client_bytes=len(body),
+        client_sha256=digest,
+        forwarded_bytes=len(body),
+        forwarded_sha256=digest,
+        skipped="",
+        redactions=0,
+        insertions=insertions,
+    )
+
+
+def document(messages: int, text: str = "x" * 2000) -> dict[str, Any]:
+    return {
+        "system": [{"type": "text", "text": "s" * 3000}],
+        "messages": [{"role": "user", "content": f"{number} {text}"} for number in range(messages)],
+    }
+
+
+def logged(path: Path, *bodies: bytes, max_bytes: int = 10**8) -> WireLog:
+    log = WireLog(path, max_bytes=max_bytes, redact=redact)
+    for number, body in enumerate(bodies):
+        log.write(entry(f"{number:016x}", body), body, orjson.loads(body))
+    return log
+
+
+def read(path: Path, request_id: str) -> LoggedRequest:
+    reader = WireLogReader(path)
+    found = reader.request(request_id)
+    reader.close()
+    assert found is not None
+    return found
+
+
+def test_a_body_comes_back(tmp_path: Path) -> None:
+    """Another process reads the request with its body, by its id or the beginning of it, while the log is open."""
+    body = json.dumps(document(3), indent=1, ensure_ascii=False).encode()
+    log = logged(tmp_path / "wire", body)
+    found = read(tmp_path / "wire", "00000")
+    log.close()
+
+    assert found.body.encode() == body
+    assert (found.id, found.time_ns, found.client_sha256) == ("0" * 16, 7, hashlib.sha256(body).hexdigest())
+    assert (tmp_path / "wire").stat().st_mode & 0o777 == 0o600
+
+
+def test_history_is_kept_once(tmp_path: Path) -> None:
+    """A session's log grows with what is new in each request, not with requests times history."""
+    bodies = [orjson.dumps(document(count)) for count in range(1, 60)]
+    log = logged(tmp_path / "wire", *bodies)
+    size = log.size_bytes()
+    last = read(tmp_path / "wire", f"{58:016x}")
+    log.close()
+
+    assert last.body.encode() == bodies[-1]
+    assert size < sum(map(len, bodies)) / 20
+
+
+def test_insertions_stand_where_they_stood(tmp_path: Path) -> None:
+    """Offsets fit the redacted body, also behind a redaction, at the same place twice, and at both ends."""
+    body = orjson.dumps({"messages": [{"content": SECRET + "x" * 100}, {"content": "y" * 100}]})
+    middle = body.index(b"y" * 100) + 50
+    insertions = tuple(
+        LoggedInsertion(offset, text) for offset, text in ((middle, "B"), (middle, "C"), (0, "A"), (len(body), "Z"))
+    )
+    log = WireLog(tmp_path / "wire", max_bytes=10**8, redact=redact)
+    log.write(entry("a" * 16, body, insertions), body, orjson.loads(body))
+    found = read(tmp_path / "wire", "aaaa")
+    log.close()
+    clean = body.replace(SECRET.encode(), b"[gone]").decode()
+
+    assert found.body == clean
+    assert (found.redactions, SECRET in (tmp_path / "wire").read_bytes().decode("latin-1")) == (1, False)
+    assert forwarded_body(found.body, found.insertions) == "A" + clean.replace("y" * 50, "y" * 50 + "BC", 1) + "Z"
+
+
+def test_secrets_in_escaped_text_are_found() -> None:
+    """A private key in JSON has no line ends; the text is looked at as it reads, and only then written anew."""
+    text = json.dumps({"content": KEY, "other": 1.0}, indent=1)
+
+    assert redact_json(text, redact) == ('{"content":"[key]","other":1.0}', 1)
+    assert redact_json('{ "a": 1 }', redact) == ('{ "a": 1 }', 0)
+    assert redact_json(f'"cut {SECRET}', redact) == ('"cut [gone]', 1)
+
+
+def test_the_log_is_bounded(tmp_path: Path) -> None:
+    """The oldest requests go, with the pieces that only they used; the newest stay whole."""
+    bodies = [orjson.dumps(document(3, random.Random(number).randbytes(5000).hex())) for number in range(60)]
+    log = logged(tmp_path / "wire", *bodies, max_bytes=300_000)
+    size = log.size_bytes()
+    newest = read(tmp_path / "wire", f"{59:016x}")
+    reader = WireLogReader(tmp_path / "wire")
+    oldest, kept = reader.request("0" * 16), reader.newest(100)
+    reader.close()
+    log.close()
+
+    assert size <= 300_000
+    assert (tmp_path / "wire").stat().st_size <= 330_000
+    assert (newest.body.encode(), oldest) == (bodies[-1], None)
+    assert [request.id for request in kept] == sorted((request.id for request in kept), reverse=True)
+    assert 1 <= len(kept) < 60
+
+
+def test_a_body_that_is_no_json_is_logged(tmp_path: Path) -> None:
+    """What could not be parsed is what one wants to see."""
+    log = WireLog(tmp_path / "wire", max_bytes=10**8, redact=redact)
+    log.write(entry("b" * 16, b'{"half'), b'{"half' + b"x" * 100, None)
+    found = read(tmp_path / "wire", "b" * 16)
+    log.close()
+
+    assert found.body == '{"half' + "x" * 100
+
+
+def test_nothing_logged_yet(tmp_path: Path) -> None:
+    """A reader does not make the file."""
+    with pytest.raises(FileNotFoundError):
+        WireLogReader(tmp_path / "wire")
+
+
+def test_a_failed_write_leaves_the_log_as_it_was(tmp_path: Path) -> None:
+    """A request is logged whole or not at all."""
+    log = logged(tmp_path / "wire", orjson.dumps(document(1)))
+    blocker = sqlite3.connect(tmp_path / "wire", timeout=0)
+    blocker.execute("BEGIN IMMEDIATE")
+    log._db.execute("PRAGMA busy_timeout=1")
+    body = orjson.dumps(document(2))
+    with pytest.raises(sqlite3.OperationalError):
+        log.write(entry("c" * 16, body), body, None)
+    blocker.rollback()
+    blocker.close()
+    reader = WireLogReader(tmp_path / "wire")
+    kept = reader.newest(10)
+    reader.close()
+    log.close()
+
+    assert [request.id for request in kept] == ["0" * 16]

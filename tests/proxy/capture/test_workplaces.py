@@ -1,0 +1,145 @@
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from spanlore.spans.place import Workplace
+from spanlore_proxy.capture.peers import Address
+from spanlore_proxy.capture.runs import Credentials, RunRegistry
+from spanlore_proxy.capture.workplaces import Checkouts, Workplaces, is_off
+
+HERE: Address = ("127.0.0.1", 1)
+PROXY: Address = ("127.0.0.1", 2)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a remote, on branch main."""
+    git = tmp_path / "repo" / ".git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "config").write_text('[remote "origin"]\n\turl = https://example.org/o/r.git\n')
+    return tmp_path / "repo"
+
+
+class Finder:
+    """Finds what it is told; may take its time."""
+
+    def __init__(self, found: Path | None, delay_s: float = 0.0) -> None:
+        self.found = found
+        self.delay_s = delay_s
+        self.asked = 0
+
+    def __call__(self, client: Address, proxy: Address) -> Path | None:
+        self.asked += 1
+        time.sleep(self.delay_s)
+        return self.found
+
+
+def made(tmp_path: Path, finder: Finder, lookup_s: float = 1.0) -> Workplaces:
+    return Workplaces(RunRegistry(tmp_path), Checkouts(), finder, lookup_s=lookup_s)
+
+
+async def test_a_runs_word_comes_first(tmp_path: Path, repository: Path) -> None:
+    """With a run's credentials nobody is looked up, and the request's own text does not matter."""
+    run = {"token": "t", "cwd": "/w", "repository": "example.org/run/it", "branch": "b"}
+    (tmp_path / "run-000000000000.json").write_text(json.dumps(run))
+    finder = Finder(repository)
+    workplaces = made(tmp_path, finder)
+    workplaces.introduce("c", Credentials("run-000000000000", "t"), HERE, PROXY)
+    workplace = await workplaces.of("c", str(repository))
+    workplaces.close()
+
+    assert (workplace.repository, workplace.run_id, finder.asked) == ("example.org/run/it", "run-000000000000", 0)
+
+
+async def test_else_the_peer_process_once_a_connection(tmp_path: Path, repository: Path) -> None:
+    """Without credentials the process is looked up, in a thread and once."""
+    finder = Finder(repository / "src")
+    workplaces = made(tmp_path, finder)
+    for _ in range(3):
+        workplaces.introduce("c", None, HERE, PROXY)
+        workplace = await workplaces.of("c", "")
+    workplaces.close()
+
+    assert workplace == Workplace(
+        repository="example.org/o/r", sub_path="src", branch="main", cwd=str(repository / "src")
+    )
+    assert finder.asked == 1
+
+
+@pytest.mark.parametrize("found", [None, Path("/")])
+async def test_else_what_the_request_says(tmp_path: Path, repository: Path, found: Path | None) -> None:
+    """When the process is unknown, or stands in no repository, the request's own text counts."""
+    workplaces = made(tmp_path, Finder(found))
+    workplaces.introduce("c", None, HERE, PROXY)
+    workplace = await workplaces.of("c", str(repository))
+    nothing = await workplaces.of("c", "not/absolute")
+    workplaces.close()
+
+    assert workplace.repository == "example.org/o/r"
+    assert nothing.repository == ""
+
+
+async def test_a_slow_look_up_holds_nobody(tmp_path: Path, repository: Path) -> None:
+    """A request waits no longer than the bound; the connection's next request knows."""
+    workplaces = made(tmp_path, Finder(repository, delay_s=0.3), lookup_s=0.02)
+    workplaces.introduce("c", None, HERE, PROXY)
+    started = time.monotonic()
+    first = await workplaces.of("c", "")
+    waited_s = time.monotonic() - started
+    await asyncio.sleep(0.4)
+    second = await workplaces.of("c", "")
+    workplaces.close()
+
+    assert (first, second.repository) == (Workplace(), "example.org/o/r")
+    assert waited_s < 0.25
+
+
+async def test_forgotten_connections_leave_nothing(tmp_path: Path, repository: Path) -> None:
+    """A closed connection is unknown again."""
+    workplaces = made(tmp_path, Finder(repository))
+    workplaces.introduce("c", None, HERE, PROXY)
+    await workplaces.of("c", "")
+    workplaces.forget("c")
+    workplaces.forget("never seen")
+    workplace = await workplaces.of("c", "")
+    workplaces.close()
+
+    assert workplace == Workplace()
+
+
+async def test_the_branch_is_the_one_now(tmp_path: Path, repository: Path) -> None:
+    """A run that checks out another branch is recorded on it; a directory that is gone changes nothing."""
+    clock = iter([0.0, 100.0])
+    workplaces = Workplaces(RunRegistry(tmp_path), Checkouts(clock=lambda: next(clock)), Finder(None))
+    before = Workplace(run_id="run-1", repository="example.org/o/r", branch="old", cwd=str(repository))
+    now = workplaces.refreshed(before)
+    (repository / ".git" / "HEAD").write_text("ref: refs/heads/feature\n")
+    later = workplaces.refreshed(before)
+    workplaces.close()
+
+    assert (now.branch, later.branch, later.run_id) == ("main", "feature", "run-1")
+
+
+@pytest.mark.parametrize(
+    ("off", "answer"),
+    [
+        ((), False),
+        (("example.org/o/r",), True),
+        (("example.org/o",), False),
+        (("/w/private",), True),
+        (("/w/private/repo/deeper",), False),
+        (("/w/priv",), False),
+    ],
+)
+def test_is_off(off: tuple[str, ...], answer: bool) -> None:
+    """The user names repositories by scope key and directories by path; a directory covers all below it."""
+    assert is_off(Workplace(repository="example.org/o/r", cwd="/w/private/repo"), off) is answer
+
+
+def test_a_repository_without_a_remote_is_named_by_its_directory() -> None:
+    """Its scope key is `path:` and the directory; naming the directory is enough, wherever in it the agent stands."""
+    assert is_off(Workplace(repository="path:/w/alone", cwd=""), ("/w/alone",))

@@ -1,0 +1,218 @@
+"""The façade: refusals, the deadline, faults of ours, and what is told about each request."""
+
+import itertools
+from typing import Any
+
+import orjson
+import pytest
+
+from spanlore.genai.inference import Dialect
+from spanlore.settings.settings import CaptureSettings, InjectionSettings
+from spanlore.spans.place import Workplace
+from spanlore_proxy.injection.injector import client_block
+from spanlore_proxy.injection.ledger import Entry, MemoryLedger
+from spanlore_proxy.injection.rewrite import without_insertions
+from spanlore_proxy.injection.wording import shown_ids
+from spanlore_proxy.wire.dialect import Endpoint, Kind
+from support.injecting import ENDPOINT, NOW_NS, SCOPE, WORKPLACE, Rig, Talk, failure_trigger, log_of, make_memory, who
+
+FIX = make_memory("pytest", trigger=failure_trigger())
+MS = 1_000_000
+
+
+class BrokenLedger(MemoryLedger):
+    """Can be read and not written, as on a full disk."""
+
+    def save(self, entry: Entry) -> None:
+        raise OSError("disk full")
+
+
+@pytest.mark.parametrize(
+    ("reason", "rig", "send"),
+    [
+        ("disabled", {"injection": InjectionSettings(enabled=False)}, {}),
+        ("killed", {"is_killed": True}, {}),
+        ("bypass", {}, {"headers": (("x-spanlore-bypass", "1"),)}),
+        ("unknown_project", {}, {"workplace": Workplace(cwd="/home/u/shop")}),
+        ("off_repository", {"capture": CaptureSettings(off_repositories=(SCOPE,))}, {}),
+        ("off_repository", {"capture": CaptureSettings(off_repositories=("/home/u",))}, {}),
+        ("side_call", {}, {"endpoint": Endpoint(Dialect.ANTHROPIC_MESSAGES, "anthropic", "chat", Kind.COUNT_TOKENS)}),
+        ("nothing", {"injection": InjectionSettings(session_block_tokens=0)}, {}),
+    ],
+)
+def test_refused_requests_go_out_untouched_with_the_reason(
+    reason: str, rig: dict[str, Any], send: dict[str, Any]
+) -> None:
+    """Each switch leaves the client's own bytes, the very object, and says which it was."""
+    body = Talk().ask("fix it")
+    prepared = Rig([FIX], **rig).send(body, **send)
+
+    assert prepared.body is body
+    assert prepared.insertions == ()
+    assert prepared.injected.skipped == reason
+    assert prepared.injected.memory_ids == ()
+
+
+def test_the_kill_file_stops_replays_too() -> None:
+    """While it exists nothing of ours goes out, and afterwards the conversation goes on with the same block."""
+    rig, talk = Rig([FIX]), Talk()
+    first = rig.send(talk.ask("fix it"))
+    rig.is_killed = True
+    killed = rig.send(talk.run("ok"))
+    rig.is_killed = False
+    after = rig.send(talk.run("ok"))
+
+    assert killed.body == without_insertions(killed.body, ())
+    assert not killed.insertions
+    assert after.insertions[0].data == first.insertions[0].data
+
+
+def test_another_directory_is_not_excluded_by_its_name() -> None:
+    """`/home/u/sh` does not exclude `/home/u/shop`."""
+    rig = Rig([FIX], capture=CaptureSettings(off_repositories=("/home/u/sh", "github.com/acme")))
+
+    assert rig.send(Talk().ask("fix it")).insertions
+
+
+def test_a_body_that_could_not_be_parsed_is_left_alone() -> None:
+    """Without a parsed request there is nothing to decide."""
+    prepared = Rig([FIX]).injector.prepare(b"{", ENDPOINT, None, who(), WORKPLACE, ())
+
+    assert (prepared.body, prepared.injected.skipped) == (b"{", "malformed")
+
+
+@pytest.mark.parametrize("slow_step", [2, 3])
+def test_after_the_deadline_the_untouched_body_goes_out(slow_step: int) -> None:
+    """Whether the time went by before the decision or after it; nothing is written into the ledger."""
+    readings = itertools.count()
+    rig = Rig([FIX], clock_ns=lambda: 0 if next(readings) < slow_step - 1 else 51 * MS)
+    body = Talk().ask("fix it")
+    prepared = rig.send(body)
+
+    assert prepared.body is body
+    assert prepared.injected.skipped == "deadline"
+    assert isinstance(rig.ledger, MemoryLedger)
+    assert rig.ledger.entries == {}
+
+
+def test_within_the_deadline_the_overhead_is_told() -> None:
+    """In nanoseconds of the clock that was given."""
+    readings = itertools.count(0, 5 * MS)
+    prepared = Rig([FIX], clock_ns=lambda: next(readings)).send(Talk().ask("fix it"))
+
+    assert prepared.insertions
+    assert prepared.injected.overhead_ns == 15 * MS
+
+
+def test_a_place_that_can_not_be_proven_is_counted() -> None:
+    """A system prompt that stands twice: the bytes go out as they came, and the ledger does not say otherwise."""
+    rig = Rig([FIX])
+    body = b'{"system":[],"system":[],"tools":[{}],"messages":[{"role":"user","content":[]}]}'
+    prepared = rig.send(body)
+
+    assert prepared.body is body
+    assert prepared.injected.skipped == "offset"
+    assert isinstance(rig.ledger, MemoryLedger)
+    assert rig.ledger.entries == {}
+
+
+def test_nothing_new_without_a_ledger() -> None:
+    """What can't be remembered is not inserted; what is known is still replayed."""
+    rig, talk = Rig([FIX], ledger=BrokenLedger()), Talk()
+    body = talk.ask("fix it")
+    first = rig.send(body)
+    known = Rig([FIX])
+    known.send(body)
+    assert isinstance(rig.ledger, MemoryLedger) and isinstance(known.ledger, MemoryLedger)
+    rig.ledger.entries.update(known.ledger.entries)
+    failed = rig.send(talk.fail())
+
+    assert (first.body, first.injected.skipped) == (body, "ledger")
+    assert len(failed.insertions) == 1
+    assert b"spanlore-memory" in failed.insertions[0].data
+
+
+def test_an_unreadable_ledger_leaves_the_request_alone() -> None:
+    """Not knowing what stood there, anything might be wrong."""
+    rig = Rig([FIX])
+
+    def fail(_: str) -> Entry:
+        raise OSError("locked")
+
+    rig.ledger.load = fail  # type: ignore[method-assign,assignment]  # a fault that no real file gives on demand
+    body = Talk().ask("fix it")
+
+    assert rig.send(body).body is body
+    assert rig.send(body).injected.skipped == "ledger"
+
+
+def test_a_fault_of_ours_costs_the_agent_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever is raised inside, the body goes out, the reason names the error, and the log has the trace."""
+    rig = Rig([FIX])
+    rig.injector._snapshot = lambda: 1 / 0  # type: ignore[assignment,return-value]  # a fault to have one
+    body = Talk().ask("fix it")
+    prepared = rig.send(body)
+
+    assert prepared.body is body
+    assert prepared.injected.skipped == "error:ZeroDivisionError"
+    assert "Traceback" in caplog.text
+
+
+def test_the_log_tells_what_stood_where() -> None:
+    """Kind, anchor, ids, bytes of the text, and whether it is new; the inserted bytes are the bodies' difference."""
+    rig, talk = Rig([FIX]), Talk()
+    first = rig.send(talk.ask("fix it"))
+    second = rig.send(talk.fail())
+    block, hint = log_of(second)
+
+    assert [item["first"] for item in log_of(first)] == [True]
+    assert block == {
+        "kind": "session_block",
+        "state": "shown",
+        "anchor": "system",
+        "memory_ids": [FIX.id],
+        "bytes": len(orjson.loads(second.body)["system"][-1]["text"].encode()),
+        "first": False,
+    }
+    assert (hint["kind"], hint["anchor"], hint["memory_ids"], hint["first"]) == (
+        "failure_hint",
+        "toolu_1",
+        [FIX.id],
+        True,
+    )
+    assert second.injected.added_bytes == len(second.body) - len(talk.body())
+    assert second.injected.memory_ids == (FIX.id,)
+
+
+def test_the_insertions_undo_themselves() -> None:
+    """What `explain` shows is enough to get from the forwarded body back to the client's."""
+    rig, talk = Rig([FIX]), Talk()
+    rig.send(talk.ask("fix it"))
+    prepared = rig.send(talk.fail())
+
+    assert len(prepared.insertions) == 2
+    assert without_insertions(prepared.body, prepared.insertions) == talk.body()
+
+
+def test_the_clients_block_is_a_session_block() -> None:
+    """What `spanlore run` hands over holds the same memories as a rewrite would."""
+    rig = Rig([FIX])
+    text = client_block(rig.snapshot, SCOPE, "claude-code", rig.injection, "run-1", NOW_NS)
+
+    assert shown_ids(text) == (FIX.id,)
+
+
+@pytest.mark.parametrize(
+    ("repository", "settings"),
+    [
+        ("", InjectionSettings(withhold_share=0)),
+        (SCOPE, InjectionSettings(withhold_share=0, enabled=False)),
+        (SCOPE, InjectionSettings(withhold_share=0, attested="off")),
+        (SCOPE, InjectionSettings(withhold_share=0, attested="rewrite")),
+        (SCOPE, InjectionSettings(withhold_share=1)),
+        ("github.com/acme/other", InjectionSettings(withhold_share=0)),
+    ],
+)
+def test_the_client_is_handed_nothing_against_the_settings(repository: str, settings: InjectionSettings) -> None:
+    """No project, switched off, another way chosen, all withheld, or nothing known there."""
+    assert client_block(Rig([FIX]).snapshot, repository, "claude-code", settings, "run-1", NOW_NS) == ""

@@ -1,0 +1,56 @@
+"""What a request already says need not be said again."""
+
+import pytest
+
+from spanlore.memory.memory import Kind, Memory, Source
+from spanlore_proxy.injection.overlap import Said
+from support.injecting import make_memory
+
+RULE = make_memory(
+    "rule",
+    kind=Kind.CORRECTION,
+    source=Source.CORRECTION,
+    text="The user's rule: uv only",
+    value="",
+    why="Please only ever use uv here",
+)
+
+
+@pytest.mark.parametrize(
+    ("memory", "system", "opening", "expected"),
+    [
+        (make_memory(text="Tests run with  `make check` here."), ["… tests RUN with\n`make check` here. …"], [], True),
+        (RULE, [], ["# claudeMd\nplease only ever use uv here!"], True),
+        (make_memory(), [], ["Contents of /x/CLAUDE.md: uv run pytest"], True),
+        (make_memory(), ["intro\nInstructions from: /x/AGENTS.md\nuv run  pytest"], [], True),
+        (make_memory(), ["Examples: `uv run pytest`"], [], False),
+        (make_memory(value="make"), [], ["make it work"], False),
+        (
+            make_memory(kind=Kind.TRAP, value="ImportError: No module named x"),
+            [],
+            ["ImportError: No module named x"],
+            False,
+        ),
+        (make_memory(), [], [], False),
+    ],
+    ids=[
+        "text",
+        "users-words",
+        "value-in-opening",
+        "value-in-project-part",
+        "harness-example",
+        "short",
+        "trap",
+        "nothing",
+    ],
+)
+def test_what_counts_as_said(memory: Memory, system: list[str], opening: list[str], expected: bool) -> None:
+    """Text and the user's words count anywhere, a taught value only where the project speaks."""
+    assert Said(system, opening).says(memory) is expected
+
+
+def test_why_of_a_failure_is_no_quotation() -> None:
+    """A failure's line in the prompt does not make its fix known."""
+    memory = make_memory(why="ImportError: No module named 'shop'")
+
+    assert not Said([], ["I get ImportError: No module named 'shop'"]).says(memory)

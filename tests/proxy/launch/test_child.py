@@ -1,0 +1,125 @@
+"""A process that is kept running."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spanlore_proxy.launch import child as child_module
+from spanlore_proxy.launch.child import Child, Program
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - another process's doing is polled
+            await asyncio.sleep(0.01)
+
+
+def program(folder: Path, code: str) -> Program:
+    """A module with this code, where the child finds it."""
+    (folder / "stand_in_module.py").write_text(code)
+    return Program("worker", "stand_in_module", ("a", "b"), environment={"PYTHONPATH": str(folder), "PATH": os.defpath})
+
+
+async def test_runs_with_its_arguments_and_logs(tmp_path: Path) -> None:
+    """The module is `__main__`, has its arguments, and both its streams go to `<name>.log`."""
+    code = (
+        "import sys, time\nif __name__ == '__main__':\n"
+        "  print(sys.argv[1:], file=sys.stderr, flush=True)\n  time.sleep(60)\n"
+    )
+    child = Child(program(tmp_path, code), tmp_path)
+    child.start()
+    await until(lambda: "['a', 'b']" in child.log_tail())
+    pid = child.state.pid
+
+    await child.stop()
+
+    assert child.state.pid == 0
+    assert child.state.restarts == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_started_again_with_growing_pauses(tmp_path: Path) -> None:
+    """A process that dies is started again, each time later; the change is told every time."""
+    changes: list[float] = []
+    code = "raise SystemExit('no luck')"
+    child = Child(program(tmp_path, code), tmp_path, lambda: changes.append(time.monotonic()))
+    child.start()
+    await until(lambda: len(changes) >= 3)
+    await child.stop()
+
+    assert changes[2] - changes[1] > changes[1] - changes[0] > child_module.FIRST_PAUSE_S
+    assert child.log_tail().splitlines()[-1] == "no luck"
+    assert child.failures_in_a_row >= 2
+
+
+async def test_killed_process_comes_back(tmp_path: Path) -> None:
+    """kill -9 costs a fifth of a second."""
+    child = Child(program(tmp_path, "import time\ntime.sleep(60)"), tmp_path)
+    child.start()
+    await until(lambda: child.state.pid)
+    first = child.state.pid
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: child.state.pid not in (0, first))
+
+    assert child.state.restarts == 1
+    await child.stop()
+
+
+async def test_deaf_process_is_killed(tmp_path: Path) -> None:
+    """One that ignores SIGTERM is gone after the patience."""
+    code = (
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('deaf', flush=True)\ntime.sleep(60)"
+    )
+    child = Child(program(tmp_path, code), tmp_path)
+    child.start()
+    await until(lambda: "deaf" in child.log_tail())
+    pid = child.state.pid
+
+    await child.stop(patience_s=0.1)
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_stop_during_a_pause_starts_nothing(tmp_path: Path) -> None:
+    """While it waits to start again, stopping returns at once."""
+    child = Child(program(tmp_path, "raise SystemExit(1)"), tmp_path)
+    child.start()
+    await until(lambda: child.failures_in_a_row >= 2)
+    began = time.monotonic()
+
+    await child.stop()
+
+    assert time.monotonic() - began < 5
+    assert child.state.pid == 0
+
+
+async def test_our_directory_is_not_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module in the directory we stand in, an agent's repository, never shadows the library's."""
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "repository" / "json.py").write_text("raise SystemExit('shadowed')")
+    monkeypatch.chdir(tmp_path / "repository")
+    child = Child(program(tmp_path, "import json, time\nprint(json.__file__, flush=True)\ntime.sleep(60)"), tmp_path)
+    child.start()
+    await until(child.log_tail)
+    await child.stop()
+
+    assert str(Path(os.__file__).parent) in child.log_tail()
+
+
+async def test_large_log_is_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log over the bound is moved aside when its process starts."""
+    monkeypatch.setattr(child_module, "MAX_LOG_BYTES", 10)
+    (tmp_path / "worker.log").write_text("x" * 11)
+    child = Child(program(tmp_path, "import time\ntime.sleep(60)"), tmp_path)
+    child.start()
+    await until(lambda: child.state.pid)
+    await child.stop()
+
+    assert (tmp_path / "worker.log.1").read_text() == "x" * 11

@@ -1,0 +1,182 @@
+"""`spanlore run` becomes the agent. The daemon here is a lock and a file; no request is made."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import spanlore
+from spanlore.memory.memory import Kind, Memory, Source, Status, memory_to_json
+from spanlore.settings import Paths, Settings
+from spanlore_proxy.launch.daemon import Daemon, DaemonLock, settings_digest, write_daemon
+from spanlore_proxy.launch.run import prepare, warnings
+
+DAEMON = Daemon(os.getpid(), spanlore.__version__, 1, 7717, 7718, 7719, settings_digest(Settings()))
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Iterator[Paths]:
+    """A state directory in which a daemon seems to run."""
+    paths = Paths(config_dir=tmp_path / "config", state_dir=tmp_path / "state")
+    with DaemonLock(paths):
+        write_daemon(paths, DAEMON)
+        yield paths
+
+
+def environment(paths: Paths, **more: str) -> dict[str, str]:
+    """A clean environment with this state directory."""
+    return {
+        "PATH": os.defpath,
+        "HOME": str(paths.state_dir),
+        "SPANLORE_CONFIG_DIR": str(paths.config_dir),
+        "SPANLORE_STATE_DIR": str(paths.state_dir),
+        **more,
+    }
+
+
+def run(paths: Paths, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "spanlore", "run", *words]
+    return subprocess.run(
+        command, env=environment(paths, **more), capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def only_run(paths: Paths) -> Mapping[str, object]:
+    (file,) = paths.runs_dir.glob("run-*.json")
+    data: Mapping[str, object] = json.loads(file.read_text())
+    return data
+
+
+def test_the_process_is_the_agent(paths: Paths) -> None:
+    """Same pid, exit code untouched, output untouched, its own credentials in the proxy URL."""
+    done = run(paths, "--", "sh", "-c", "echo $$ $HTTPS_PROXY; exit 7")
+
+    made = only_run(paths)
+    assert done.returncode == 7
+    assert done.stderr == ""
+    assert done.stdout == f"{made['pid']} http://{made['run_id']}:{made['token']}@127.0.0.1:7717\n"
+    assert made["cwd"] == str(Path.cwd())
+
+
+def test_the_agents_flags_are_its_own(paths: Paths) -> None:
+    """With and without `--`, options behind the agent's name go to the agent."""
+    assert run(paths, "sh", "-c", 'echo "$@"', "sh", "--require", "-x", "--help").stdout == "--require -x --help\n"
+
+
+def test_signals_are_the_agents(paths: Paths) -> None:
+    """A signal that ends the agent ends the process that the shell waits for."""
+    assert run(paths, "--", "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
+
+
+def test_broken_pipes_end_programs_as_ever(paths: Paths) -> None:
+    """Python ignores SIGPIPE; the agent's commands must not inherit that."""
+    assert run(paths, "--", "bash", "-c", "set -o pipefail; yes | head -n 1").returncode == 128 + signal.SIGPIPE
+
+
+@pytest.mark.parametrize("agent", ["no-such-agent", "./no-such-agent"])
+def test_unknown_agent(paths: Paths, agent: str) -> None:
+    """Exit code 127 as in a shell, and a message that helps."""
+    done = run(paths, "--", agent)
+
+    assert done.returncode == 127
+    assert f"{agent}: no such command" in done.stderr
+
+
+def test_without_daemon_the_agent_runs_all_the_same(tmp_path: Path) -> None:
+    """The daemon can't be started: the agent runs without proxy, and the user is told plainly; `--require` refuses."""
+    paths = Paths(config_dir=tmp_path / "config", state_dir=tmp_path / "state")
+    paths.config_dir.mkdir()
+    (tmp_path / "state").write_text("not a directory")
+
+    done = run(paths, "--", "sh", "-c", "echo agent $HTTPS_PROXY; exit 5")
+
+    assert (done.returncode, done.stdout) == (5, "agent\n")
+    assert "WITHOUT the proxy" in done.stderr
+    refused = run(paths, "--require", "--", "sh", "-c", "echo agent")
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert refused.stderr.startswith("spanlore: ")
+
+
+def test_wrong_settings_are_told(paths: Paths) -> None:
+    """A configuration error is the user's to mend: exit code 2, no agent."""
+    done = run(paths, "--", "sh", "-c", "echo agent", SPANLORE_PROXY_PORT="many")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "SPANLORE_PROXY_PORT" in done.stderr
+
+
+def snapshot(scope: str) -> str:
+    memory = Memory(
+        id="mem-1",
+        kind=Kind.EXPLICIT,
+        source=Source.EXPLICIT,
+        scope=scope,
+        subject="tests",
+        slot="how",
+        value="make check",
+        text="Tests are run with make check.",
+        status=Status.ACTIVE,
+        created_at_ns=1,
+        updated_at_ns=1,
+    )
+    return json.dumps({"memories": [memory_to_json(memory)]})
+
+
+def test_subscription_client_is_handed_the_block(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code without a key gets the memories of this repository as a flag; with one, the proxy places them."""
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    monkeypatch.chdir(tmp_path / "repo")
+    paths.snapshot_file.write_text(snapshot(f"path:{(tmp_path / 'repo').resolve()}"))
+    settings = Settings.model_validate({"injection": {"withhold_share": 0}})
+
+    launch = prepare(["claude", "-p", "x"], "/bin/claude", DAEMON, settings, paths, {})
+
+    assert launch.argv[:2] == ("claude", "--append-system-prompt")
+    assert "Tests are run with make check." in launch.argv[2]
+    assert launch.argv[3:] == ("-p", "x")
+    for other, environ in [
+        (settings, {"ANTHROPIC_API_KEY": "k"}),
+        (Settings.model_validate({"injection": {"attested": "rewrite"}}), {}),
+        (Settings.model_validate({"injection": {"enabled": False}}), {}),
+        (Settings.model_validate({"capture": {"off_repositories": [str(tmp_path / "repo")]}}), {}),
+    ]:
+        assert prepare(["claude"], "/bin/claude", DAEMON, other, paths, environ).argv == ("claude",)
+    paths.kill_file.touch()
+    assert prepare(["claude"], "/bin/claude", DAEMON, settings, paths, {}).argv == ("claude",)
+
+
+def test_broken_snapshot_costs_no_start(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent starts without memories, and the user is told."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    monkeypatch.chdir(tmp_path)
+    paths.snapshot_file.write_text("{")
+    said: list[str] = []
+
+    launch = prepare(["claude"], "/bin/claude", DAEMON, Settings(), paths, {}, said.append)
+
+    assert launch.argv == ("claude",)
+    assert said[0].startswith("no memory is given")
+
+
+@pytest.mark.parametrize(
+    ("environ", "settings", "words"),
+    [
+        ({}, {}, ""),
+        ({}, {"upstreams": {"a.example": "http://127.0.0.1:1"}}, "other settings"),
+        ({"HTTPS_PROXY": "http://proxy.corp.example:3128"}, {}, "http://proxy.corp.example:3128"),
+        ({"NO_PROXY": "*"}, {}, "nothing will be captured"),
+    ],
+)
+def test_warnings(environ: Mapping[str, str], settings: Mapping[str, object], words: str) -> None:
+    """What would make a user wonder is said beforehand."""
+    found = warnings(DAEMON, Settings.model_validate(settings), environ)
+
+    assert len(found) == bool(words)
+    assert words in "".join(found)

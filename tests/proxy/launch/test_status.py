@@ -1,0 +1,132 @@
+"""What `spanlore status` knows."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from spanlore.settings import Paths
+from spanlore_proxy.launch.daemon import ChildState, Daemon
+from spanlore_proxy.launch.runs import new_run, write_run
+from spanlore_proxy.launch.status import collector_status, completeness, flat, render, status
+
+PROXY = {
+    "counters": {"captured": {"total": 5}, "shipped": {"total": 3}, "lost": {"queue_full": 1, "disk_full": 0}},
+    "spool": {"records": 2},
+}
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    paths = Paths(config_dir=tmp_path / "config", state_dir=tmp_path / "state")
+    paths.ensure()
+    return paths
+
+
+@pytest.fixture
+def collector_port(paths: Paths) -> Iterator[int]:
+    """A collector that tells its status to whoever has the token."""
+    token = paths.token()
+
+    class Handler(BaseHTTPRequestHandler):
+        """`GET /v1/status`."""
+
+        def do_GET(self) -> None:
+            known = self.headers["Authorization"] == f"Bearer {token}" and self.path == "/v1/status"
+            body = json.dumps({"store": {"kind": "chdb"}}).encode()
+            self.send_response(200 if known else 401)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Silent."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def daemon(collector_port: int, *pids: int) -> Daemon:
+    names = ("collector", "proxy", "extractor")
+    processes = tuple(ChildState(name, pid, 1, 0) for name, pid in zip(names, pids, strict=False))
+    return Daemon(os.getpid(), "0.1.0", time.time_ns(), 7717, collector_port, 7719, "", processes)
+
+
+def test_everything_in_one_object(paths: Paths, collector_port: int, tmp_path: Path) -> None:
+    """Processes, ports, running agents, the proxy's counters and the collector's word, all of it JSON."""
+    paths.proxy_status_file.write_text(json.dumps(PROXY))
+    run = new_run("claude-code", tmp_path, os.getpid(), time.time_ns())
+    write_run(paths, run)
+
+    found = status(daemon(collector_port, os.getpid(), os.getpid(), os.getpid()), paths)
+
+    assert found["healthy"]
+    assert [process["name"] for process in found["processes"]] == ["supervisor", "collector", "proxy", "extractor"]
+    assert found["runs"] == [{"run_id": run.run_id, "pid": os.getpid(), "harness": "claude-code", "cwd": str(tmp_path)}]
+    assert found["collector_says"] == {"store": {"kind": "chdb"}}
+    assert found["completeness"]["captured"] == 5
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_dead_process_is_told(paths: Paths, collector_port: int) -> None:
+    """A process that is down makes the whole unhealthy, in the object and in the text."""
+    found = status(daemon(collector_port, os.getpid(), 0, os.getpid()), paths)
+
+    assert not found["healthy"]
+    assert "not healthy" in render(found)
+    assert "proxy        DOWN" in render(found)
+
+
+def test_silent_collector_is_told(paths: Paths) -> None:
+    """A collector that doesn't answer is an error in the object, not an exception."""
+    found = status(daemon(1, os.getpid()), paths)
+
+    assert not found["healthy"]
+    assert "does not answer" in found["collector_says"]["error"]
+
+
+def test_collector_is_asked_without_any_proxy(
+    paths: Paths, collector_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HTTP_PROXY in our environment, which may be this very proxy, has no say on loopback."""
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+
+    assert collector_status(daemon(collector_port), paths) == {"store": {"kind": "chdb"}}
+
+
+def test_completeness() -> None:
+    """What waits and what was lost, with the reasons; only nothing of both is complete."""
+    assert completeness(PROXY) == {
+        "captured": 5,
+        "shipped": 3,
+        "waiting": 2,
+        "lost": {"queue_full": 1},
+        "complete": False,
+    }
+    assert completeness({})["complete"]
+
+
+def test_text_for_people(paths: Paths, collector_port: int) -> None:
+    """Where everything listens, what was captured, and the kill file if it is there."""
+    paths.proxy_status_file.write_text(json.dumps(PROXY))
+    paths.kill_file.touch()
+
+    text = render(status(daemon(collector_port, os.getpid()), paths))
+
+    assert "http://127.0.0.1:7717" in text
+    assert "5 exchanges captured, 3 in the store, 2 waiting; lost: 1 queue_full" in text
+    assert "kill file" in text
+
+
+def test_flat() -> None:
+    """Nested names are joined with dots."""
+    assert list(flat({"a": {"b": 1, "c": [1, 2]}, "d": []})) == [("a.b", "1"), ("a.c", "1, 2"), ("d", "–")]

@@ -1,0 +1,129 @@
+"""Settings: environment over config file over defaults, and what happens to wrong ones."""
+
+from pathlib import Path
+
+import pytest
+
+from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
+from spanlore.settings.settings import describe
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    return Paths(config_dir=tmp_path, state_dir=tmp_path / "state")
+
+
+def test_defaults(paths: Paths) -> None:
+    """Nothing need be configured."""
+    assert load_settings({}, paths) == Settings()
+
+
+def test_file_over_defaults_and_environment_over_file(paths: Paths) -> None:
+    """Each setting by itself: the environment takes nothing else of its section away."""
+    paths.config_file.write_text('[proxy]\nport = 1\nhosts = ["a.example"]\n[injection]\nattested = "off"\n')
+
+    settings = load_settings({"SPANLORE_PROXY_PORT": "2"}, paths)
+
+    assert settings.proxy.port == 2
+    assert settings.proxy.hosts == ("a.example",)
+    assert settings.injection.attested == "off"
+
+
+def test_lists_and_pairs_in_the_environment(paths: Paths) -> None:
+    """Hosts are separated by commas, upstreams are host=url, patterns and repositories stand one a line."""
+    settings = load_settings(
+        {
+            "SPANLORE_PROXY_HOSTS": "a.example, *.b.example,",
+            "SPANLORE_UPSTREAMS": "API.anthropic.com=http://127.0.0.1:9100, b.example=https://c.example/v1",
+            "SPANLORE_CAPTURE_REDACT": "a,b\nc",
+            "SPANLORE_CAPTURE_OFF_REPOSITORIES": "example.org/o/n\n/home/me/secret",
+        },
+        paths,
+    )
+
+    assert settings.proxy.hosts == ("a.example", "*.b.example")
+    assert settings.upstreams == {"api.anthropic.com": "http://127.0.0.1:9100", "b.example": "https://c.example/v1"}
+    assert settings.capture.redact == ("a,b", "c")
+    assert settings.capture.off_repositories == ("example.org/o/n", "/home/me/secret")
+
+
+def test_empty_variable_is_none(paths: Paths) -> None:
+    """`SPANLORE_PROXY_PORT= spanlore up` means the default, as in most programs."""
+    assert load_settings({"SPANLORE_PROXY_PORT": ""}, paths) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SPANLORE_PROXY_PORT", "many"),
+        ("SPANLORE_PROXY_PORT", "65536"),
+        ("SPANLORE_INJECTION_ATTESTED", "maybe"),
+        ("SPANLORE_INJECTION_WITHHOLD_SHARE", "1.5"),
+        ("SPANLORE_UPSTREAMS", "api.anthropic.com"),
+        ("SPANLORE_UPSTREAMS", "api.anthropic.com=127.0.0.1:9100"),
+        ("SPANLORE_MINING_INTERVAL_S", "0"),
+    ],
+)
+def test_wrong_variable_is_named(paths: Paths, name: str, value: str) -> None:
+    """The message has the variable, the value, and what to do."""
+    with pytest.raises(SettingsError) as caught:
+        load_settings({name: value}, paths)
+
+    assert f"environment variable {name}" in str(caught.value)
+    assert value.split("=")[-1] in str(caught.value)
+    assert "Mend the value" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[proxy]\nport = true_ish\n", "not valid TOML"),
+        ('[proxy]\nport = "many"\n', "proxy.port in"),
+        ("[proxy]\nprot = 1\n", "proxy.prot in"),
+        ("[proxies]\nport = 1\n", "proxies in"),
+        ("proxy = 1\n", "proxy in"),
+        ('upstreams = ["a"]\n', "upstreams in"),
+    ],
+)
+def test_wrong_file_is_named(paths: Paths, text: str, words: str) -> None:
+    """Broken syntax, a wrong type and a misspelt name are errors that name the place and the file."""
+    paths.config_file.write_text(text)
+
+    with pytest.raises(SettingsError) as caught:
+        load_settings({}, paths)
+
+    assert words in str(caught.value)
+    assert str(paths.config_file) in str(caught.value)
+
+
+def test_undecodable_file(paths: Paths) -> None:
+    """A file in another encoding is an error, not a traceback."""
+    paths.config_file.write_bytes(b"\xff\xfe")
+
+    with pytest.raises(SettingsError, match="not valid TOML"):
+        load_settings({}, paths)
+
+
+def test_unreadable_file(paths: Paths) -> None:
+    """A config file that can't be read is an error that says what to do; it is not taken for none."""
+    paths.config_file.mkdir()
+
+    with pytest.raises(SettingsError, match="Make it readable"):
+        load_settings({}, paths)
+
+
+def test_every_setting_can_stand_in_the_environment(paths: Paths) -> None:
+    """Each described variable, set to its described default, gives the defaults."""
+    environ = {name: default for name, _, default, _ in describe() if default != "–"}
+
+    assert load_settings(environ, paths) == Settings()
+    assert all(meaning for _, _, _, meaning in describe())
+
+
+def test_child_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours, with the changes over it and without what is left out; ours stays as it was."""
+    monkeypatch.setenv("A", "1")
+
+    assert child_environment({"A": "2", "B": "3"}).items() >= {("A", "2"), ("B", "3")}
+    assert child_environment({})["A"] == "1"
+    assert "A" not in child_environment({}, without=("A",))

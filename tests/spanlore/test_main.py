@@ -1,0 +1,61 @@
+"""The command that starts everything."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import typer
+from typer.testing import CliRunner
+
+import spanlore
+from spanlore.main import build, group
+
+
+def spanlore_command(*words: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "spanlore", *words]
+    return subprocess.run(
+        command,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(home), **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_version(tmp_path: Path) -> None:
+    """`--version` prints it and makes nothing."""
+    done = spanlore_command("--version", home=tmp_path)
+
+    assert (done.returncode, done.stdout) == (0, f"spanlore {spanlore.__version__}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_commands_of_all_components() -> None:
+    """Found through entry points: one of each component."""
+    shown = CliRunner().invoke(build(), ["--help"]).stdout
+
+    for name in ("run", "sessions", "mine"):
+        assert f" {name} " in shown
+
+
+def test_wrong_settings_are_one_message(tmp_path: Path) -> None:
+    """Exit code 2, no traceback."""
+    done = spanlore_command("up", home=tmp_path, SPANLORE_PROXY_PORT="many")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("spanlore: environment variable SPANLORE_PROXY_PORT")
+    assert "Traceback" not in done.stderr
+
+
+def test_unknown_command(tmp_path: Path) -> None:
+    """A usage error is exit code 2."""
+    assert spanlore_command("no-such-command", home=tmp_path).returncode == 2
+
+
+def test_groups_are_shared() -> None:
+    """Two components that ask for `bench` get one group; another name is another."""
+    app = typer.Typer()
+
+    assert group(app, "bench", "a") is group(app, "bench", "b")
+    assert group(app, "bench", "a") is not group(app, "eval", "c")
