@@ -8,7 +8,6 @@ from importlib.metadata import entry_points
 import typer
 
 import spanlore
-from spanlore.settings import SettingsError
 
 GROUP = "spanlore.commands"
 
@@ -58,6 +57,10 @@ def main() -> None:
     """Runs the command line; wrong settings are told in one message, with exit code 2."""
     try:
         build()()
-    except SettingsError as error:
+    except ValueError as error:
+        from spanlore.settings import SettingsError  # here, since it brings pydantic
+
+        if not isinstance(error, SettingsError):
+            raise
         typer.echo(f"spanlore: {error}", err=True)
         sys.exit(2)

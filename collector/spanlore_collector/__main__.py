@@ -6,16 +6,23 @@ Exit codes: 0 ended in order, 1 the store can't be opened or a port is taken, 2 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from spanlore.settings import SettingsError, child_environment, load_settings
 from spanlore.settings.paths import Paths
-from spanlore_collector.service import HOST, PortTakenError, Service
-from spanlore_collector.store.client import StoreLockedError, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from spanlore_collector.service import Service
 
 log = logging.getLogger("spanlore.collector")
+
+GC_THRESHOLD = 50_000
+"""Rows are made by the ten thousand and die young; at Python's 2,000 the collector would spend a fifth of decoding on
+looking through them."""
 
 
 def main() -> int:
@@ -27,6 +34,11 @@ def main() -> int:
     except SettingsError as error:
         log.error("%s", error)
         return 2
+    # Only now: the store's libraries take seconds to import, and a wrong setting is told at once.
+    from spanlore_collector.service import PortTakenError, Service
+    from spanlore_collector.store.client import StoreLockedError, StoreUnavailableError
+
+    gc.set_threshold(GC_THRESHOLD)
     try:
         asyncio.run(_serve(Service(settings, paths)))
     except (StoreLockedError, StoreUnavailableError, PortTakenError) as error:
@@ -42,9 +54,9 @@ async def _serve(service: Service) -> None:
         loop.add_signal_handler(number, stopping.set)
     ports = await service.start()
     try:
-        log.info("listening: OTLP and API on http://%s:%d", HOST, ports.collector)
+        log.info("listening: OTLP and API on http://127.0.0.1:%d", ports.collector)
         if ports.clickhouse:
-            log.info("listening: ClickHouse interface, read-only, on http://%s:%d", HOST, ports.clickhouse)
+            log.info("listening: ClickHouse interface, read-only, on http://127.0.0.1:%d", ports.clickhouse)
         await stopping.wait()
     finally:
         await service.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -72,6 +73,12 @@ class Service:
         await self._stack.aclose()
 
     async def _start(self) -> Ports:
+        collector = self._listen(self._settings.collector.port, "SPANLORE_COLLECTOR_PORT")
+        clickhouse = None
+        if self._store.path:
+            port = self._settings.collector.clickhouse_port
+            clickhouse = self._listen(port, "SPANLORE_COLLECTOR_CLICKHOUSE_PORT")
+        self._store.claim()
         client = await asyncio.to_thread(self._store.connect, database="default")
         applied = await asyncio.to_thread(migrate, client, self._store.database)
         if applied:
@@ -80,36 +87,41 @@ class Service:
         writer = await asyncio.to_thread(Writer, client)
         writer.start()
         self._stack.push_async_callback(asyncio.to_thread, writer.stop, STOP_WRITER_S)
-        clickhouse = await self._serve_clickhouse() if self._store.path else 0
-        collector = await self._serve_api(writer, table)
-        return Ports(collector, clickhouse)
+        if clickhouse:
+            await self._serve_clickhouse(clickhouse)
+        await self._serve_api(collector, writer, table)
+        return Ports(collector.getsockname()[1], clickhouse.getsockname()[1] if clickhouse else 0)
 
-    async def _serve_api(self, writer: Writer, table: MemoryTable) -> int:
+    async def _serve_api(self, listener: socket.socket, writer: Writer, table: MemoryTable) -> None:
         threads = self._stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="decode"))
         app = web.Application(middlewares=[guard(self._token)], client_max_size=MAX_BODY_BYTES)
         app.router.add_post("/v1/traces", Receiver(writer, threads).export)
         MemoryRoutes(table, writer).add_to(app)
         StatusRoutes(self._store, writer, table, time.time_ns()).add_to(app)
         # Bodies are decompressed by the receiver, within its bounds and off the event loop.
-        runner = web.AppRunner(app, auto_decompress=False, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_S)
-        return await self._listen(runner, self._settings.collector.port, "SPANLORE_COLLECTOR_PORT")
+        await self._serve(app, listener, auto_decompress=False)
 
-    async def _serve_clickhouse(self) -> int:
+    async def _serve_clickhouse(self, listener: socket.socket) -> None:
         assert self._store.path is not None
         pool = await asyncio.to_thread(SessionPool, self._store.path, self._store.database, READER_SESSIONS)
         self._stack.callback(pool.close)
         threads = self._stack.enter_context(ThreadPoolExecutor(READER_SESSIONS, thread_name_prefix="reader"))
-        app = ClickHouseInterface(pool, self._token, threads).app()
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_S)
-        port = self._settings.collector.clickhouse_port
-        return await self._listen(runner, port, "SPANLORE_COLLECTOR_CLICKHOUSE_PORT")
+        await self._serve(ClickHouseInterface(pool, self._token, threads).app(), listener)
 
-    async def _listen(self, runner: web.AppRunner, port: int, setting: str) -> int:
+    async def _serve(self, app: web.Application, listener: socket.socket, *, auto_decompress: bool = True) -> None:
+        runner = web.AppRunner(
+            app, auto_decompress=auto_decompress, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_S
+        )
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, HOST, port)
+        await web.SockSite(runner, listener).start()
+
+    def _listen(self, port: int, setting: str) -> socket.socket:
+        """A bound socket: a taken port is told at once, before the store is opened."""
+        listener = self._stack.enter_context(socket.socket())
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            await site.start()
+            listener.bind((HOST, port))
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
@@ -117,4 +129,4 @@ class Service:
                 f"port {port} is in use. Is another spanlore running (`spanlore status`)? Else set {setting} to "
                 "another port, or to 0 for a free one."
             ) from error
-        return int(runner.addresses[0][1])
+        return listener

@@ -15,8 +15,6 @@ import sys
 from typing import Final
 
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
-from spanlore_proxy.capture.master import adopt, listen
-from spanlore_proxy.capture.service import serving
 
 SWITCH_INTERVAL_S: Final = 0.0005
 """How long the recorder's thread may hold the interpreter while the event loop wants it (default 5 ms)."""
@@ -24,6 +22,10 @@ SWITCH_INTERVAL_S: Final = 0.0005
 
 async def run(settings: Settings, paths: Paths, listen_fd: int | None) -> None:
     """Serves until SIGTERM or SIGINT."""
+    # mitmproxy takes seconds to import; wrong settings are told before that.
+    from spanlore_proxy.capture.master import adopt, listen
+    from spanlore_proxy.capture.service import serving
+
     listening = listen(settings.proxy.port) if listen_fd is None else adopt(listen_fd)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

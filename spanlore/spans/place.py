@@ -123,7 +123,7 @@ class Injected:
     memory_ids: tuple[str, ...] = ()
     added_bytes: int = 0
     placements_json: str = ""
-    """JSON list, see `semconv.lore.INJECTED_PLACEMENTS`; '' when nothing was placed."""
+    """JSON list, see `semconv.lore.INJECTED_PLACEMENTS`; '' when nothing was placed, withheld or skipped."""
     skipped: str = ""
     overhead_ns: int = 0
 

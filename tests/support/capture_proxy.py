@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -68,13 +69,18 @@ class RunningProxy:
 
 @asynccontextmanager
 async def running_proxy(
-    folder: Path, *, collector: Collector | None = None, grace_s: float = 0.5, **settings: Any
+    folder: Path,
+    *,
+    collector: Collector | None = None,
+    listening: socket.socket | None = None,
+    grace_s: float = 0.5,
+    **settings: Any,
 ) -> AsyncIterator[RunningProxy]:
     """The proxy with these settings, one known run, and its state in `folder`."""
     paths = state_in(folder)
     async with collecting(collector or Collector()) as collector:
         chosen = Settings.model_validate({"collector": {"port": collector.port}, **settings})
-        listening = listen(0)
+        listening = listening or listen(0)
         port = listening.getsockname()[1]
         async with serving(chosen, paths, listening, grace_s=grace_s) as service:
             yield RunningProxy(service, paths, port, collector)

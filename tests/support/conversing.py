@@ -9,7 +9,9 @@ from spanlore.spans.encode import encode
 from spanlore.spans.place import Workplace
 from spanlore.spans.record import SpanRecord
 from spanlore_proxy.conversation.agent import identify
+from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.tracker import Observed, Tracker
+from spanlore_proxy.conversation.view import View
 from spanlore_proxy.wire.anthropic import fold_response, parse_request
 from spanlore_proxy.wire.dialect import recognise
 from spanlore_proxy.wire.exchange import End, Exchange
@@ -18,6 +20,7 @@ SECOND_NS = 1_000_000_000
 START_NS = 1_700_000_000 * SECOND_NS
 SESSION = "0b1d0f5e-8f7a-4c55-9d3f-3a4f6f1f2a10"
 WORKPLACE = Workplace(run_id="run-1", harness="claude-code", harness_version="2.1.332", repository="github.com/a/b")
+REMINDER = "<system-reminder>\nContents of CLAUDE.md\n</system-reminder>"
 TOOLS = [{"name": name, "description": name, "input_schema": {"type": "object"}} for name in ("Bash", "Edit", "Agent")]
 
 
@@ -45,6 +48,12 @@ def user(*blocks: dict[str, Any] | str) -> dict[str, Any]:
 def assistant(*blocks: dict[str, Any] | str) -> dict[str, Any]:
     """A message of the model, as a client sends it back."""
     return {"role": "assistant", "content": [text(block) if isinstance(block, str) else block for block in blocks]}
+
+
+def view(*messages: dict[str, Any], **fields: Any) -> View:
+    """Of a request with these messages."""
+    request = parse_request(json.dumps({"model": "m", "messages": list(messages), **fields}).encode())
+    return View(request, READERS[request.dialect])
 
 
 @dataclass
@@ -167,3 +176,24 @@ def observe(tracker: Tracker, exchange: Exchange, workplace: Workplace = WORKPLA
 def spans(observed: Observed) -> list[SpanRecord]:
     """The spans of what was observed."""
     return encode(observed.inference, observed.observation, request_seed=observed.request_seed, price=None)
+
+
+def said(observed: Observed) -> list[tuple[str, str]]:
+    """Channel and text of what a person typed."""
+    return [(human.channel.value, human.text) for human in observed.observation.human]
+
+
+def outcomes(observed: Observed) -> list[tuple[str, str, str]]:
+    """Id, outcome and reason of the tools that were told."""
+    return [(tool.call.id, tool.outcome.value, tool.outcome_reason) for tool in observed.observation.tools]
+
+
+def ends(observed: Observed) -> list[tuple[int, str]]:
+    """Index and end of the turns that were told."""
+    return [(turn.turn_index, turn.end) for turn in observed.observation.turns]
+
+
+def place(observed: Observed) -> tuple[int, int, int]:
+    """Turn, step and attempt."""
+    where = observed.observation.place
+    return where.turn_index, where.step_index, where.attempt

@@ -6,6 +6,7 @@ The Host check is against DNS rebinding: a page in a browser can reach 127.0.0.1
 from __future__ import annotations
 
 import hmac
+
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 

@@ -24,15 +24,16 @@ OUTCOMES = {
 
 def session_table(rows: Iterable[Row]) -> Table:
     """One session a line, newest first."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("session", no_wrap=True)
-    table.add_column("started", no_wrap=True)
-    table.add_column("repository", no_wrap=True, max_width=18)
-    table.add_column("turns", justify="right")
-    table.add_column("tools", justify="right", no_wrap=True)
-    table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("cost", justify="right", no_wrap=True)
-    table.add_column("first prompt", no_wrap=True, overflow="ellipsis")
+    # Widths are given: rich would share a narrow terminal out evenly, and an id of one letter helps nobody.
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True, padding=(0, 1, 0, 0))
+    table.add_column("session", width=8, no_wrap=True)
+    table.add_column("started", width=12, no_wrap=True)
+    table.add_column("repository", width=12, no_wrap=True, overflow="ellipsis")
+    table.add_column("turns", width=5, justify="right", no_wrap=True)
+    table.add_column("tools", width=7, justify="right", no_wrap=True)
+    table.add_column("tokens", width=6, justify="right", no_wrap=True)
+    table.add_column("cost", width=8, justify="right", no_wrap=True)
+    table.add_column("first prompt", ratio=1, no_wrap=True, overflow="ellipsis")
     for row in rows:
         failures = int(row["failures"])
         table.add_row(
@@ -40,7 +41,7 @@ def session_table(rows: Iterable[Row]) -> Table:
             f"{local_time(row['start_time_ns']):%d %b %H:%M}",
             (row["repository"] or "–").rpartition("/")[2],
             str(row["turns"]),
-            Text(f"{row['tool_calls']}" + (f" ({failures}✗)" if failures else ""), "red" if failures else ""),
+            Text(f"{row['tool_calls']}" + (f" {failures}✗" if failures else ""), "red" if failures else ""),
             short_count(_sum(row["input_tokens"], row["output_tokens"])),
             cost(row["cost_usd"]),
             one_line(row.get("title") or row.get("prompt"), 60),

@@ -22,6 +22,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import clickhouse_connect
+from clickhouse_connect.driver import options
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import Error
 
@@ -71,13 +72,20 @@ class Store:
         try:
             return self._connect(database or self.database)
         except (Error, OSError) as error:
-            message = str(error)
-            if "Cannot lock file" in message or ("(CANNOT_OPEN_FILE)" in message and "status" in message):
-                raise StoreLockedError(
-                    f"the store in {self.path} is open in another process. Stop that one (`spanlore down`), or give "
-                    "this one another SPANLORE_STATE_DIR."
-                ) from error
-            raise StoreUnavailableError(f"can't open the store {self.label}: {message[:500]}") from error
+            self.claim()
+            raise StoreUnavailableError(f"can't open the store {self.label}: {str(error)[:500]}") from error
+
+    def claim(self) -> None:
+        """Fails when an engine has the embedded store open: a quick look before the slow start of one's own.
+
+        Raises:
+            StoreLockedError: it is open, in whatever process.
+        """
+        if self.path and _is_locked(self.path / "status"):
+            raise StoreLockedError(
+                f"the store in {self.path} is open in another process. Stop that one (`spanlore down`), or give "
+                "this one another SPANLORE_STATE_DIR."
+            )
 
     def _connect(self, database: str) -> Client:
         if self.path is None:
@@ -87,10 +95,16 @@ class Store:
                 autogenerate_session_id=False,
                 settings={"insert_deduplicate": 1, "async_insert": 0, "insert_quorum": 0},
             )
+        _do_without_pandas()
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         client = clickhouse_connect.get_client(interface="chdb", path=str(self.path))
         client.database = database
         return client
+
+
+def _do_without_pandas() -> None:
+    # clickhouse-connect imports pandas at the first insert, only to ask whether the data is a frame: 1.5 s, 60 MB.
+    options.pd = options.pd_time_test = None
 
 
 def _is_locked(status_file: Path) -> bool:

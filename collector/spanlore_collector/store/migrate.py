@@ -52,4 +52,4 @@ def migrations() -> Iterator[tuple[str, str]]:
 def statements(sql: str) -> list[str]:
     """The statements of a file. Comments stand on lines of their own and `;` only at the end of a statement's line."""
     lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
-    return [text.strip() for text in "\n".join(lines).split(";\n") if text.strip(" \n;")]
+    return [text for part in "\n".join(lines).split(";\n") if (text := part.strip(" \n;"))]

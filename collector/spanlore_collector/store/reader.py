@@ -11,7 +11,6 @@ from clickhouse_connect.driver.exceptions import DatabaseError, Error
 
 from spanlore_collector.store.client import DATABASE, StoreUnavailableError
 
-
 __all__ = ["QueryFailedError", "Reader", "StoreUnavailableError"]
 
 

@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import chdb
-
 LIMITS: dict[str, int | str] = {
     "max_execution_time": 30,
     "max_memory_usage": 1024**3,
@@ -183,6 +181,8 @@ class _Session:
     """One read-only connection; for one thread at a time."""
 
     def __init__(self, path: Path, database: str) -> None:
+        import chdb  # takes a second, and whoever has a server never needs it
+
         self._connection = chdb.connect(str(path.resolve()))
         self._database = ""
         self.use(database)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from spanlore.memory.memory import USER_SCOPE, Kind, Status
+from spanlore.memory.memory import Kind, Status
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.shapes import asks_to_fetch, has_remote_url, is_refusal, suspicious
-from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, clip, quoted_parts, text_of
+from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, quoted_parts, text_of
 from spanlore_extractor.mining.candidate import Candidate
 
 MIN_SESSIONS: Final = 2
@@ -73,20 +73,13 @@ def is_costly(candidate: Candidate) -> bool:
 def _suspicious(candidate: Candidate) -> str:
     """Why a candidate must wait for review, '' when it need not. What a tool printed is held to more than what a person
     typed: there any remote address is too much."""
-    parts = (
-        candidate.quote,
-        candidate.failed,
-        candidate.worked,
-        candidate.error_line,
-        candidate.value,
-        candidate.subject,
-    )
+    if candidate.kind in _STATED:
+        return suspicious(candidate.quote) or ("an address to fetch" if asks_to_fetch(candidate.quote) else "")
+    parts = (candidate.failed, candidate.worked, candidate.error_line, candidate.value, candidate.subject)
     for part in (*parts, *candidate.paths):
         shape = suspicious(part)
         if shape:
             return shape
-    if candidate.kind in _STATED:
-        return "an address to fetch" if asks_to_fetch(candidate.quote) else ""
     shown = (candidate.worked, candidate.failed, candidate.value)
     return "an address outside of this machine" if any(has_remote_url(part) for part in shown) else ""
 
@@ -100,15 +93,6 @@ def _is_grounded(candidate: Candidate, text: str) -> bool:
     if candidate.kind in _STATED:
         said = " ".join(candidate.quote.split())
         cited = [" ".join(item.quote.split()) for item in candidate.evidence]
-        return (
-            bool(said)
-            and any(quote and said.startswith(quote.rstrip()) for quote in cited)
-            and clip(said, 40)[:39] in text
-        )
+        is_cited = any(quote and said.startswith(quote.rstrip()) for quote in cited)
+        return is_cited and said[:30] in text
     return all(any(part in source for source in sources) for part in quoted_parts(text))
-
-
-def scope_for_repeats(scopes: frozenset[str]) -> str:
-    """The scope of a preference that was stated in several repositories: user scope from two on."""
-    repositories = scopes - {USER_SCOPE, ""}
-    return USER_SCOPE if len(repositories) >= MIN_SESSIONS else next(iter(sorted(repositories)), "")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from spanlore.memory.memory import Kind
-from spanlore_extractor.memories.shapes import reads_as_instruction
+from spanlore_extractor.memories.shapes import reads_as_instruction, suspicious
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.lessons import ARROW
 
@@ -76,7 +76,9 @@ def quoted_parts(text: str) -> list[str]:
 def _statement(candidate: Candidate) -> str:
     asked = "The user asked to have this remembered" if candidate.kind is Kind.EXPLICIT else "The user said"
     day = day_of(candidate.time_ns)
-    refusing = f", refusing {_code(candidate.failed)}" if candidate.failed else ""
+    # What was refused is an agent's call: it is told only where it can't be taken for advice.
+    is_plain = candidate.failed and not suspicious(candidate.failed)
+    refusing = f", refusing {_code(candidate.failed)}" if is_plain else ""
     head = f"{asked} ({day}){refusing}: "
     return f'{head}"{clip(candidate.quote, MAX_TEXT_CHARS - len(head) - 2)}"'
 
@@ -101,7 +103,7 @@ def _from(directory: str) -> str:
 
 
 def _way(how: str) -> str:
-    return how if how.startswith(("after ", "with ", "a part ", "other ")) else f"with {_code(how)}"
+    return how if how.startswith(("after ", "with ", "a part ")) else f"with {_code(how)}"
 
 
 def _code(text: str) -> str:

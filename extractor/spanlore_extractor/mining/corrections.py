@@ -113,12 +113,12 @@ _TRIGGERS: Final[tuple[tuple[str, re.Pattern[str], bool], ...]] = tuple(
         ("halts", r"^(?:wait|stop|hold on|hang ?on|let'?s pause|pause)\b", False),
     )
 )  # fmt: skip
+_ALWAYS_RULE: Final = re.compile(
+    rf"{_ALWAYS}|\bwe (?:always|never)\s+\w+|\bin (?:this|our) (?:repo(?:sitory)?|project|codebase|team)\b", re.I
+)
 _DURABLE: Final = re.compile(
-    rf"{_ALWAYS}|\bwe (?:always|never|only|prefer|don'?t|do not|should not|shouldn'?t|must not)\s+\w+|"
-    rf"{_CLAUSE}(?:prefer|remember to)\s+\w+|"
-    rf"\bwe use\b|{_CLAUSE}(?:stop|avoid) \w+ing\b|\b(?:as a rule|by default we)\b|\bin (?:this|"
-    rf"our) (?:repo(?:sitory)?|"
-    rf"project|codebase|team)\b",
+    r"\bwe (?:only|prefer|use|don'?t|do not|should not|shouldn'?t|must not)\s+\w+|\b(?:as a rule|by default we)\b|"
+    rf"{_CLAUSE}(?:prefer|remember to)\s+\w+|{_CLAUSE}(?:stop|avoid) \w+ing\b",
     re.I,
 )
 _STANDALONE_BAN: Final = re.compile(
@@ -126,7 +126,11 @@ _STANDALONE_BAN: Final = re.compile(
     r"we\b|you\b|the\b)\w+",
     re.I,
 )
-_ONCE: Final = re.compile(r"\b(?:this|that|these|those|here|now|for now|yet|this time|today)\b", re.I)
+_ONCE: Final = re.compile(
+    r"\b(?:this|that|these|those|here|there|now|yet|today|above|below|"
+    r"(?:first|second|last|next) (?:part|line|one|step))\b",
+    re.I,
+)
 _DIALOGUES: Final = frozenset({"askuserquestion", "ask_user", "request_user_input"})
 
 
@@ -162,7 +166,9 @@ def is_durable(own: str) -> bool:
     """Whether the words state a standing rule: short, no question, not about this one thing."""
     if len(own) > MAX_RULE_CHARS or any(_is_question(sentence) for sentence in sentences(own)):
         return False
-    return bool(_DURABLE.search(own)) or bool(_STANDALONE_BAN.match(own) and not _ONCE.search(own))
+    if _ALWAYS_RULE.search(own):
+        return True
+    return bool(_DURABLE.search(own) or _STANDALONE_BAN.match(own)) and not _ONCE.search(own)
 
 
 def _why_not(step: HumanStep, before: Sequence[Step], seen: set[str]) -> str:

@@ -14,8 +14,8 @@ from spanlore_extractor.mining.session import Conversation, HumanStep
 MAX_STATEMENT_CHARS: Final = 300
 
 _ASKS: Final = re.compile(
-    r"(?:^|[.!?\n]\s*|\b(?:please|pls|and|also)\s+)(?:please\s+)?"
-    r"(?:(?:remember|memori[sz]e|note)(?:\s+this)?(?:\s+for\s+(?:the\s+)?(?:future|next time|"
+    r"(?:^|[.!?\n]\s*|\b(?:please|pls|and|also|so|ok|okay)[,\s]+)(?:please\s+)?"
+    r"(?:(?:remember|memori[sz]e)(?:\s+this)?(?:\s+for\s+(?:the\s+)?(?:future|next time|"
     r"later))?(?:\s*[:,]\s*|\s+that\s+)"
     r"|(?:don'?t|do not|never) forget(?:\s+that\s+|\s*[:,]\s*)"
     r"|for (?:the )?future(?: reference| sessions)?\s*[:,]\s*)(?P<what>\S[^\n]*)",

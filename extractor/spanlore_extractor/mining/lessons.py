@@ -24,6 +24,9 @@ QUOTE_CHARS: Final = 240
 ARROW: Final = " → "
 ELSEWHERE: Final = "without cd"
 """Value of a lesson about a directory where the agent was already in the right one."""
+_NAMES: Final = re.compile(r"\w\.\w|\w_\w|[a-z][A-Z]|'[^']+'|\"[^\"]+\"|`[^`]+`|\b[A-Z]{1,3}\d{2,}\b")
+_GENERIC: Final = re.compile(r"\[build failed\]|task failed|would (?:have printed|reformat)|^FAIL\b", re.I)
+_SCRIPT: Final = re.compile(r"\"?\$\(cat <<.*|<<-?\s*['\"]?\w+.*", re.S)
 _TRIMMING: Final = re.compile(r"(?:\s*2>&1)?(?:\s*\|\s*(?:head|tail)(?:\s+-n?\s*\d+)?)?\s*$")
 _AT_ROOT: Final = re.compile(r"^cd\s+\.\s*&&\s*")
 _TEMPORARY: Final = re.compile(r"(?:^|[\s=:'\"(])(?:/private)?/(?:tmp|var/folders|var/tmp|dev/shm)/")
@@ -50,7 +53,7 @@ def lesson_of(delta: Delta, session: MinedSession) -> Candidate | str:
     """The candidate a delta makes, or why it makes none."""
     if delta.type is DeltaType.FLAKY:
         return "passed on a second try; nothing to learn"
-    if delta.type is DeltaType.CODE_FIX and len(delta.failure.error_line.split()) < 3:
+    if delta.type is DeltaType.CODE_FIX and not _is_telling(delta.failure.error_line):
         return "code was fixed, and the failure's line says too little to recognise it again"
     subject, slot, value, failed, worked = _key(delta, session)
     if not value:
@@ -106,9 +109,15 @@ def dead_end_of(loop: Loop, session: MinedSession) -> Candidate:
     )
 
 
+def _is_telling(line: str) -> bool:
+    """Whether a failure's line names what failed, so that it is the same failure when it comes back."""
+    return len(line.split()) >= 3 and bool(_NAMES.search(line)) and not _GENERIC.search(line)
+
+
 def shown_command(command: str, session: MinedSession) -> str:
     """A command as it is told: paths below the repository, without what only shapes its output or goes where it is."""
-    return _AT_ROOT.sub("", _TRIMMING.sub("", relative(command, session).strip())).strip()
+    told = _SCRIPT.sub("…", relative(command, session).strip())
+    return _AT_ROOT.sub("", _TRIMMING.sub("", told)).strip()
 
 
 def relative(text: str, session: MinedSession) -> str:
@@ -131,7 +140,8 @@ def _key(delta: Delta, session: MinedSession) -> tuple[str, str, str, str, str]:
         return _subject(failure), "sandbox", "with approval", failure.command, fix.command
     if delta.type is DeltaType.HARNESS:
         how = _how(delta)
-        return failure.tool_name, failure.error_class, how, failure.tool_name, how
+        # Two ways around one refusal are no contradiction, so the way is part of the slot.
+        return failure.tool_name, f"{failure.error_class}: {how}", how, failure.tool_name, how
     if kind_of(failure) is not ToolKind.SHELL:
         path, found = relative(path_of(failure), session), relative(path_of(fix), session)
         return path, "path", found, path, found
@@ -202,7 +212,7 @@ def _how(delta: Delta) -> str:
     if fix.tool_name != failure.tool_name:
         program = take_apart(fix.command).last[:1] if kind_of(fix) is ToolKind.SHELL else ()
         return f"{fix.tool_name} ({program[0]})" if program else fix.tool_name
-    return _HOW.get(failure.error_class, "other arguments")
+    return _HOW.get(failure.error_class, "with other arguments")
 
 
 def _plain(command: str) -> str:

@@ -94,6 +94,8 @@ MAX_WORD_DISTANCE: Final = 0.5
 MAX_LISTED: Final = 3
 """A search that lists more lines than this has not singled out a file."""
 _SCRIPT_CHARS: Final = 40
+_SCRIPT_OPTIONS: Final = ("-c", "-e", "--eval")
+"""What follows these is a program of its own."""
 
 
 def is_success(step: ToolStep) -> bool:
@@ -273,7 +275,7 @@ def word_distance(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[floa
         if tag == "replace" and len(old) == len(new):
             for word, other in zip(old, new, strict=True):
                 ratio = difflib.SequenceMatcher(None, word[:2000], other[:2000], autojunk=False).ratio()
-                if len(word) > _SCRIPT_CHARS and any(char.isspace() for char in word) and ratio < 0.8:
+                if ratio < 0.8 and (low and before[low - 1] in _SCRIPT_OPTIONS or _is_long_text(word)):
                     return 1.0, False
                 if looks_like_path(word) and looks_like_path(other):
                     changed += 1 - max(ratio, similarity(word, other))
@@ -284,6 +286,10 @@ def word_distance(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[floa
             changed += max(len(old), len(new))
             paths_only = False
     return changed / max(len(before) - 1, len(after) - 1, 1), paths_only
+
+
+def _is_long_text(word: str) -> bool:
+    return len(word) > _SCRIPT_CHARS and any(char.isspace() for char in word)
 
 
 def _overcome(failure: ToolStep, later: ToolStep) -> Match | None:

@@ -30,9 +30,9 @@ def similarity(one: str, other: str) -> float:
         return 0.9
     folder = same_folder(one, other)
     stem, other_stem = _stem(name), _stem(other_name)
-    if stem == other_stem:
+    if stem.lower() == other_stem.lower():
         return 0.85 if folder else 0.6
-    ratio = difflib.SequenceMatcher(None, stem, other_stem, autojunk=False).ratio()
+    ratio = difflib.SequenceMatcher(None, stem.lower(), other_stem.lower(), autojunk=False).ratio()
     shared = len(set(_words(stem)) & set(_words(other_stem)))
     if folder and (ratio >= 0.8 or shared >= 2):
         return 0.8
@@ -54,7 +54,7 @@ def shares_word(one: str, other: str) -> bool:
 
 
 def _stem(name: str) -> str:
-    return name.lstrip(".").split(".", 1)[0].lower()
+    return name.lstrip(".").split(".", 1)[0]
 
 
 def _words(stem: str) -> list[str]:

@@ -91,7 +91,7 @@ def action_of(argv: tuple[str, ...]) -> tuple[str, ...]:
         return (program, argv[2])
     depth = _SUBCOMMANDED.get(program, 0)
     rest = _without_options(argv[1:], values_too=program in ("git", "docker", "kubectl", "make"))
-    is_runner = bool(rest[depth - 1 : depth]) and rest[depth - 1] in ("run", "exec", "x")
+    is_runner = bool(rest[depth - 1 : depth]) and rest[depth - 1] in ("run", "exec", "x", "compose")
     return (program, *rest[: depth + is_runner]) if depth else (program,)
 
 

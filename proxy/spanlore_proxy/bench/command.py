@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from spanlore.main import group
-from spanlore_proxy.bench.bodies import conversation
-from spanlore_proxy.bench.percentiles import percentile, ratio
 
 if TYPE_CHECKING:
     from spanlore_proxy.bench.load import Target
@@ -62,7 +60,9 @@ async def measure(folder: Path, requests: int) -> dict[str, Any]:
 
 
 async def _request_row(targets: Sequence[Target], size: str, requests: int) -> dict[str, Any]:
+    from spanlore_proxy.bench.bodies import conversation
     from spanlore_proxy.bench.load import latencies_ms
+    from spanlore_proxy.bench.percentiles import percentile, ratio
 
     warm = max(requests // 10, 1)
     names = [target.name for target in targets]
@@ -81,7 +81,9 @@ async def _request_row(targets: Sequence[Target], size: str, requests: int) -> d
 
 
 async def _rate_row(targets: Sequence[Target]) -> dict[str, Any]:
+    from spanlore_proxy.bench.bodies import conversation
     from spanlore_proxy.bench.load import requests_per_s
+    from spanlore_proxy.bench.percentiles import percentile, ratio
 
     rates: dict[str, list[float]] = {target.name: [] for target in targets}
     for turn in range(ROUNDS):
@@ -97,7 +99,9 @@ async def _rate_row(targets: Sequence[Target]) -> dict[str, Any]:
 
 
 async def _stream_rows(targets: Sequence[Target]) -> list[dict[str, Any]]:
+    from spanlore_proxy.bench.bodies import conversation
     from spanlore_proxy.bench.load import chunk_delays_ms, chunks_per_s
+    from spanlore_proxy.bench.percentiles import percentile, ratio
 
     body = conversation(10_000, 1, 3, "chunks").bodies[0]
     delays: dict[str, list[float]] = {target.name: [] for target in targets}

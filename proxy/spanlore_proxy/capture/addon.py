@@ -143,9 +143,11 @@ class CaptureAddon:
         self._guarded("requestheaders", lambda: self._begin(flow))
         self._guarded("requestheaders", lambda: self._send_on(flow.request))
         if LIVE not in flow.metadata:
-            flow.request.stream = True
+            # A body of unknown length over HTTP/2 has to be whole before it can be framed for HTTP/1.1.
+            flow.request.stream = not _is_unframed(flow.request)
 
     async def request(self, flow: http.HTTPFlow) -> None:
+        self._guarded("request", lambda: _frame(flow.request))
         live = flow.metadata.get(LIVE)
         if live is None:
             return
@@ -311,6 +313,16 @@ def _parsed(body: bytes, endpoint: Endpoint) -> WireRequest | None:
 def _drop_ours(request: http.Request) -> None:
     if any(name.lower() in OURS for name, _ in request.headers.fields):
         request.headers.fields = tuple(field for field in request.headers.fields if field[0].lower() not in OURS)
+
+
+def _is_unframed(request: http.Request) -> bool:
+    return bool(request.is_http2) and "content-length" not in request.headers
+
+
+def _frame(request: http.Request) -> None:
+    """HTTP/2 needs no Content-Length, HTTP/1.1 does, and mitmproxy adds none when it goes from one to the other."""
+    if _is_unframed(request) and request.raw_content:
+        request.headers.fields = (*request.headers.fields, (b"content-length", b"%d" % len(request.raw_content)))
 
 
 def _set_body(request: http.Request, body: bytes) -> None:

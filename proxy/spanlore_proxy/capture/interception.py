@@ -17,7 +17,13 @@ from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.proxy import commands, events, layer, layers
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
-from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError, ResponseProtocolError
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestData,
+    RequestEndOfMessage,
+    RequestProtocolError,
+    ResponseProtocolError,
+)
 from mitmproxy.utils import human
 
 from spanlore_proxy.wire.exchange import End
@@ -67,6 +73,7 @@ class _HttpStream(HttpStream):
         super().__init__(context, stream_id)
         self._is_opened = is_opened
         self._on_tunnel = on_tunnel
+        self._tunnel: layers.TCPLayer | None = None
 
     def handle_connect_regular(self) -> layer.CommandGenerator[None]:
         """An opaque tunnel for every host that is not opened."""
@@ -81,8 +88,20 @@ class _HttpStream(HttpStream):
             self.flow.response = http.Response.make(502, f"spanlore cannot connect to {address}: {error}")
         else:
             # `ignore`: nothing of it is kept, and no hook sees it.
-            self.child_layer = layers.TCPLayer(self.context, ignore=True)
+            self.child_layer = self._tunnel = layers.TCPLayer(self.context, ignore=True)
         yield from self.handle_connect_finish()  # type: ignore[no-untyped-call]  # the same
+
+    def passthrough(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """In a tunnel of ours bytes go straight through, and a half-close stays one (mitmproxy would close both ways,
+        and what the server still has to say would be lost)."""
+        if self._tunnel is None:
+            yield from super().passthrough(event)
+        elif isinstance(event, RequestData):
+            yield from self._tunnel.handle_event(events.DataReceived(self.context.client, event.data))
+        elif isinstance(event, RequestEndOfMessage):
+            yield from self._tunnel.handle_event(events.ConnectionClosed(self.context.client))
+        else:
+            yield from self._tunnel.handle_event(event)
 
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError

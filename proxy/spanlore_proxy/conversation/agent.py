@@ -174,11 +174,12 @@ def _credential(exchange: Exchange) -> str:
 
 
 def _cwd_hint(request: WireRequest | None, system: tuple[str, ...]) -> str:
-    """From the system prompt, else from the first two messages, where newer agents put their environment."""
+    """From the system prompt, else from the first messages, where newer agents put their environment; after a
+    compaction it comes behind the summary."""
     for text in system:
         if path := _stated_cwd(text):
             return path
-    for raw in request.raw_messages[:2] if request is not None else ():
+    for raw in request.raw_messages[:4] if request is not None else ():
         for text in texts_of(raw.get("content")):
             if path := _stated_cwd(text[:65_536]):
                 return path

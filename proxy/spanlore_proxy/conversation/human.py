@@ -5,8 +5,9 @@ commands the user ran, task notifications, summaries of compacted history, and w
 is left after all that counts, and the reason a person gave when refusing a tool call. The texts below are those of
 Claude Code 2.1.332's own source and of the sessions in the research corpus; the tags of other agents follow.
 
-Words typed while the agent works (`Channel.QUEUED`) come in a reminder of their own, in a `system` message, in a text
-block, or at the end of a tool result. Of these the last is not believed: whatever a tool printed could say the same.
+Words typed while the agent works (`Channel.QUEUED`) come in a text block or a `system` message of their own, and with
+older models (haiku-4-5, sonnet-4-5) glued to the end of a tool result. There they are not believed: Claude Code does
+not escape its tags in a tool's output (tried with 2.1.332), so any file that is read could speak for the person.
 """
 
 from __future__ import annotations

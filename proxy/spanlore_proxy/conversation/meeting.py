@@ -69,10 +69,13 @@ def find(
     """The conversation of a main or sub-agent request; a new one where none fits. `group` has the newest first."""
     best = best_fit(seen, view, group)
     if best is not None:
-        if best.alignment.fit in _RANKS:
+        if best.alignment.fit in (Fit.REPEATS, Fit.CONTINUES):
             return best
-        if _is_compacted(seen, view):
-            return Found(group[0], Alignment(Fit.UNRELATED, 0), is_compacted=True)
+        if _is_compacted(seen, view, best.state):
+            state = best.state if best.alignment.fit is Fit.REWRITTEN else group[0]
+            return Found(state, Alignment(Fit.UNRELATED, 0), is_compacted=True)
+        if best.alignment.fit is Fit.REWRITTEN:
+            return best
         for state in group:
             at = view.position_of_call(frozenset(waiting.id for waiting in state.pending)) if state.pending else -1
             if at >= 0:
@@ -83,11 +86,12 @@ def find(
     return _newborn(seen, view, best, of_session, everything)
 
 
-def _is_compacted(seen: Seen, view: View) -> bool:
-    """The client says so, or its first messages hold the summary."""
+def _is_compacted(seen: Seen, view: View, known: ConversationState) -> bool:
+    """The client says so, or its first messages hold a summary that is new."""
     if seen.identity.is_compacted:
         return True
-    return any(scan(view.message(index)).is_summary for index in range(min(2, len(view))))
+    unchanged = common_prefix(known.chain, view.chain)
+    return any(scan(view.message(index)).is_summary for index in range(unchanged, min(2, len(view))))
 
 
 def _newborn(

@@ -88,6 +88,7 @@ class Tracker:
 
         `request` is None when the body could not be parsed: such a call stands for itself.
         """
+        workplace = _with_agent(workplace, identity)
         seen = Seen(exchange, request, response, identity, workplace, injected or Injected())
         reader = READERS.get(request.dialect) if request is not None else None
         if request is None or reader is None or not request.raw_messages:
@@ -196,3 +197,12 @@ class Tracker:
             members.remove(key)
             if not members:
                 del index[name]
+
+
+def _with_agent(workplace: Workplace, identity: Identity) -> Workplace:
+    """The workplace with the agent that the request itself names: a run may be a shell with several in it."""
+    if identity.harness in ("", "unknown"):
+        return workplace
+    is_same = identity.harness == workplace.harness
+    version = identity.harness_version or (workplace.harness_version if is_same else "")
+    return replace(workplace, harness=identity.harness, harness_version=version)

@@ -50,7 +50,7 @@ def give_memory(folder: Path) -> Memory:
     return memory
 
 
-ALWAYS_SHOW = {"injection": {"withhold_share": 0}}
+ALWAYS_SHOW: dict[str, Any] = {"injection": {"withhold_share": 0}}
 
 
 # --- identity ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from spanlore.spans.record import SpanRecord
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.conversation.tracker import (
     ConversationState,
-    Observed,
     Tracker,
     state_from_json,
     state_to_json,
@@ -24,19 +23,23 @@ from spanlore_proxy.conversation.tracker import (
 from spanlore_proxy.wire.exchange import End
 from spanlore_proxy.wire.response import WireResponse
 from support.conversing import (
+    REMINDER,
     SECOND_NS,
     START_NS,
     WORKPLACE,
     Play,
     assistant,
     call,
+    ends,
     observe,
+    outcomes,
+    place,
     result,
+    said,
     spans,
     user,
 )
 
-REMINDER = "<system-reminder>\nContents of CLAUDE.md\n</system-reminder>"
 QUEUED = (
     "<system-reminder>\nThe user sent a new message while you were working:\nalso run lint\n\n"
     "This is how Claude Code surfaces messages the user sends mid-turn\n</system-reminder>"
@@ -50,27 +53,6 @@ STOPPED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
     "new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
 )
-
-
-def said(observed: Observed) -> list[tuple[str, str]]:
-    """Channel and text of what a person typed."""
-    return [(human.channel.value, human.text) for human in observed.observation.human]
-
-
-def outcomes(observed: Observed) -> list[tuple[str, str, str]]:
-    """Id, outcome and reason of the tools that were told."""
-    return [(tool.call.id, tool.outcome.value, tool.outcome_reason) for tool in observed.observation.tools]
-
-
-def ends(observed: Observed) -> list[tuple[int, str]]:
-    """Index and end of the turns that were told."""
-    return [(turn.turn_index, turn.end) for turn in observed.observation.turns]
-
-
-def place(observed: Observed) -> tuple[int, int, int]:
-    """Turn, step and attempt."""
-    where = observed.observation.place
-    return where.turn_index, where.step_index, where.attempt
 
 
 def line(span: SpanRecord) -> str:
@@ -209,18 +191,6 @@ def test_only_what_is_new_is_told() -> None:
     assert told == [f"prompt {number}" for number in range(4)]
 
 
-def test_an_altered_echo_is_still_no_input() -> None:
-    """Clients trim, drop or replace text of the model's before they send it back."""
-    play = Play().say(user("go"))
-    play.ask("  Fine, I shall.  ", call("t1", "ls"))
-    play.messages[-1] = assistant("Shortened by the client", call("t1", "ls"))
-    observed = play.say(user(result("t1", "a.py"))).ask("done")
-
-    assert observed.inference.new_from == 2
-    assert len(observed.inference.new_messages) == 1
-    assert outcomes(observed) == [("t1", "success", "")]
-
-
 def test_string_and_list_content_are_one_message() -> None:
     """Claude Code sends a message as a list while it carries the cache breakpoint, and as a string later."""
     play = Play().say(user("go"))
@@ -272,110 +242,6 @@ def test_a_resumed_session_after_a_restart_tells_nothing_again() -> None:
     assert said(observed) == [("user_message", "second")]
     assert observed.inference.new_from == 2
     assert place(observed) == (1, 1, 1)
-
-
-def test_a_retry_stands_where_the_failed_call_stood() -> None:
-    """The same body after an error is the next attempt at the same place; after the answer the steps go on."""
-    play = Play().say(user("go"))
-    first = play.fail()
-    second = play.again(play.exchanges[0])
-    third = play.ask(call("t1", "ls"))
-    fourth = play.say(user(result("t1", ""))).ask("done")
-
-    assert [place(o) for o in (first, second, third, fourth)] == [(0, 0, 1), (0, 0, 2), (0, 0, 3), (0, 1, 1)]
-    assert len({spans(o)[-1].span_id for o in (first, second, third, fourth)}) == 4
-    assert said(first) == [("user_message", "go")] and not said(second) and not said(third)
-
-
-def test_text_added_to_a_message_that_never_got_an_answer() -> None:
-    """After an error the user goes on typing, and the client puts the new text into the same message: the old words
-    are not told again, and the new ones begin a turn."""
-    play = Play().say(user("first try"))
-    play.fail(400)
-    play.messages[-1] = user("first try", "[Request interrupted by user]", "second try")
-    observed = play.ask("ok")
-
-    assert said(observed) == [("user_message", "second try")]
-    assert ends(observed) == [(0, "interrupted"), (1, "completed")]
-
-
-def test_reminders_and_results_continue_a_turn() -> None:
-    """A message with nothing of a person in it begins no turn."""
-    play = Play().say(user("go"))
-    play.ask(call("t1", "ls"))
-    with_results = play.say(user(result("t1", ""), REMINDER)).ask("done")
-    alone = play.say(user(REMINDER)).ask("noted")
-
-    assert place(with_results)[0] == place(alone)[0] == 0
-    assert ends(with_results) == [(0, "completed")]
-    assert ends(alone) == []
-
-
-def test_a_notification_wakes_the_model_for_a_turn_of_its_own() -> None:
-    """A background task that ends after the turn was over begins a turn in which nobody said anything."""
-    note = "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\nagent done\n</system-reminder>"
-    play = Play().say(user("go"))
-    play.ask("waiting")
-    observed = play.say(user(note)).ask("It is done.")
-
-    assert place(observed)[0] == 1
-    assert ends(observed) == [(1, "completed")]
-    assert observed.observation.turns[0].human == ()
-
-
-def test_words_of_a_person_who_went_away_without_a_marker() -> None:
-    """The client closed the connection in the middle of the answer: what comes next begins a turn."""
-    play = Play().say(user("go"))
-    play.ask(call("t1", "sleep 100"))
-    play.say(user(result("t1", "")))
-    play.exchange(b"", status=None, end=End.CLIENT_GONE)
-    observed = play.say(user("something else")).ask("ok")
-
-    assert said(observed) == [("user_message", "something else")]
-    assert ends(observed) == [(0, "interrupted"), (1, "completed")]
-
-
-def test_a_new_prompt_supersedes_a_turn_that_never_ended() -> None:
-    """The answer ran into the token limit and nobody continued it."""
-    play = Play().say(user("go"))
-    play.ask("half an ans", stop="max_tokens")
-    observed = play.say(user("never mind")).ask("ok")
-
-    assert ends(observed) == [(0, "superseded"), (1, "completed")]
-
-
-def test_a_call_that_is_passed_over_is_told_as_unanswered() -> None:
-    """The history goes on without a result: nobody will ever know."""
-    play = Play().say(user("go"))
-    play.ask(call("t1", "ls"), call("t2", "make"))
-    observed = play.say(user(result("t1", "x"), "[Request interrupted by user]", "stop")).ask("ok")
-
-    assert outcomes(observed) == [("t1", "success", ""), ("t2", "unknown", "unanswered")]
-
-
-def test_each_tool_is_told_once() -> None:
-    """A result that is sent again with the next attempt, or in a message that has grown, is not told again."""
-    play = Play().say(user("go"))
-    play.ask(call("t1", "ls"))
-    first = play.say(user(result("t1", "x")))
-    assert outcomes(first.fail()) == [("t1", "success", "")]
-    play.messages[-1] = user(result("t1", "x"), REMINDER)
-    observed = play.ask("ok")
-
-    assert outcomes(observed) == []
-    assert observed.observation.turns[0].tool_calls == 1
-
-
-def test_blanked_results_in_the_middle_are_not_new() -> None:
-    """Agents blank old tool results to save room: what was told stays told."""
-    play = Play().say(user("go"))
-    play.ask(call("t1", "cat big"))
-    play.say(user(result("t1", "x" * 1000))).ask(call("t2", "ls"))
-    play.messages[2] = user(result("t1", "[Old tool result content cleared]"))
-    observed = play.say(user(result("t2", "y"))).ask("done")
-
-    assert outcomes(observed) == [("t2", "success", "")]
-    assert observed.inference.new_from == 4
 
 
 @pytest.mark.parametrize("by_header", [True, False], ids=["header", "summary-text"])
@@ -646,3 +512,13 @@ def test_conversation_ids_are_made_of_session_and_agent() -> None:
     where = Play().say(user("go")).ask("ok").observation.place
 
     assert where.conversation == conversation_id_of(where.session_id, "", "")
+
+
+def test_the_request_itself_names_the_agent() -> None:
+    """A run may be a shell or a wrapper: what the request says of its agent stands above the run's own word."""
+    play = Play(workplace=Workplace(run_id="run-1", harness="unknown", repository="github.com/a/b"))
+    observed = play.say(user("hello")).ask("Hello.")
+
+    workplace = observed.observation.workplace
+    assert (workplace.harness, workplace.harness_version) == ("claude-code", "2.1.332")
+    assert workplace.repository == "github.com/a/b"

@@ -15,7 +15,7 @@ def test_budget_is_never_exceeded(lines: list[str], budget_tokens: int, frame: s
         assert count_tokens("\n".join([frame, *kept])) <= budget_tokens
 
 
-@given(st.lists(st.text(max_size=60), max_size=15), st.integers(0, 80))
+@given(st.lists(st.text(max_size=60), max_size=MAX_MISSES), st.integers(0, 80))
 def test_order_is_kept_and_nothing_is_made_up(lines: list[str], budget_tokens: int) -> None:
     """Kept and missed lines are the given ones, each in the given order."""
     numbered = list(enumerate(lines))

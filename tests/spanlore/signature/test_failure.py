@@ -26,7 +26,9 @@ def test_a_traceback_is_known_by_its_exception() -> None:
 
 def test_the_most_telling_line_counts() -> None:
     """Progress, passed tests and usage texts are passed over."""
-    output = "Exit code 1\n$ go test ./...\nok  \tpkg/a\t0.1s\n=== RUN   TestX\n--- FAIL: TestX (0.01s)\n    x_test.go:3: no\nFAIL"
+    output = (
+        "Exit code 1\n$ go test ./...\nok  \tpkg/a\t0.1s\n=== RUN   TestX\n--- FAIL: TestX (0.01s)\n x_test.go:3: no"
+    )
     found = failure_signature("Bash", "mise run test", output, 1)
 
     assert (found.program, found.error_class, found.error_line) == (

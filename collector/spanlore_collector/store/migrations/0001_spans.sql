@@ -1,6 +1,7 @@
 -- Spans as OpenTelemetry's ClickHouse exporter keeps them, column for column (collector-contrib, clickhouseexporter,
 -- traces_table.sql), so that Grafana's OTel mode, HyperDX and other readers of that schema work unchanged.
 -- Content attributes are not in SpanAttributes: see `message_parts` and `content`.
+-- What is acknowledged is fsynced, here and in all tables that can't be made again from others.
 CREATE TABLE IF NOT EXISTS otel_traces ${on_cluster}
 (
     Timestamp          DateTime64(9) CODEC(Delta(8), ZSTD(1)),
@@ -36,7 +37,9 @@ ENGINE = ${replicated}MergeTree
 PARTITION BY toDate(Timestamp)
 PRIMARY KEY (ServiceName, SpanName, toDateTime(Timestamp))
 ORDER BY (ServiceName, SpanName, toDateTime(Timestamp), Timestamp)
-SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
+SETTINGS
+    index_granularity = 8192, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000,
+    fsync_after_insert = 1, fsync_part_directory = 1;
 
 -- Which time a trace covers, so that one trace is read from its days only. Several rows a trace: take min and max.
 CREATE TABLE IF NOT EXISTS otel_traces_trace_id_ts ${on_cluster}

@@ -67,7 +67,7 @@ CREATE TABLE IF NOT EXISTS inferences ${on_cluster}
 ENGINE = ${replicated}ReplacingMergeTree(ingested_at)
 PARTITION BY toYYYYMM(start_time)
 ORDER BY (session_id, start_time, span_id)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
 
 CREATE TABLE IF NOT EXISTS tool_calls ${on_cluster}
 (
@@ -109,7 +109,7 @@ CREATE TABLE IF NOT EXISTS tool_calls ${on_cluster}
 ENGINE = ${replicated}ReplacingMergeTree(ingested_at)
 PARTITION BY toYYYYMM(start_time)
 ORDER BY (session_id, start_time, span_id)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
 
 CREATE TABLE IF NOT EXISTS turns ${on_cluster}
 (
@@ -142,7 +142,7 @@ CREATE TABLE IF NOT EXISTS turns ${on_cluster}
 ENGINE = ${replicated}ReplacingMergeTree(ingested_at)
 PARTITION BY toYYYYMM(start_time)
 ORDER BY (session_id, start_time, span_id)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
 
 CREATE TABLE IF NOT EXISTS human_messages ${on_cluster}
 (
@@ -169,7 +169,7 @@ CREATE TABLE IF NOT EXISTS human_messages ${on_cluster}
 ENGINE = ${replicated}ReplacingMergeTree(ingested_at)
 PARTITION BY toYYYYMM(time)
 ORDER BY (session_id, time, span_id, ordinal)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
 
 -- Where a piece of content stood; the text itself is in `content` once, however often it was sent.
 CREATE TABLE IF NOT EXISTS message_parts ${on_cluster}
@@ -195,7 +195,7 @@ CREATE TABLE IF NOT EXISTS message_parts ${on_cluster}
 ENGINE = ${replicated}ReplacingMergeTree
 PARTITION BY toYYYYMM(time)
 ORDER BY (session_id, time, span_id, direction, message_index, part_index)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;
 
 -- Content by hash (BLAKE2b-128 of its UTF-8 bytes). A hash may stand here twice until parts merge: read it with
 -- `LIMIT 1 BY hash` or any(body), never count on one row.
@@ -209,4 +209,5 @@ CREATE TABLE IF NOT EXISTS content ${on_cluster}
 )
 ENGINE = ${replicated}ReplacingMergeTree
 ORDER BY hash
-SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
+SETTINGS
+    index_granularity = 1024, non_replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1;

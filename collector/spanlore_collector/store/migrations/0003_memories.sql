@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS memories ${on_cluster}
 )
 ENGINE = ${replicated}ReplacingMergeTree(version)
 ORDER BY id
-SETTINGS index_granularity = 1024;
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1;
 
 CREATE TABLE IF NOT EXISTS memory_events ${on_cluster}
 (
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS memory_events ${on_cluster}
 )
 ENGINE = ${replicated}MergeTree
 ORDER BY (id, version, at)
-SETTINGS index_granularity = 1024;
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1;
 
 -- How far mining has come, by key.
 CREATE TABLE IF NOT EXISTS mining_state ${on_cluster}
@@ -47,4 +47,5 @@ CREATE TABLE IF NOT EXISTS mining_state ${on_cluster}
     updated_at DateTime64(9)
 )
 ENGINE = ${replicated}ReplacingMergeTree(updated_at)
-ORDER BY key;
+ORDER BY key
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1;

@@ -1,0 +1,153 @@
+"""Each row exactly once, whatever happens between two tables."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clickhouse_connect.driver.client import Client
+
+from spanlore.settings import child_environment
+from spanlore_collector.bench.sample import sample_spans
+from spanlore_collector.store.client import Store
+from spanlore_collector.store.inserting import COLUMNS, Inserter
+from spanlore_collector.store.rows import SpanRows, rows_of
+from support.dying import FaultyClient
+
+NOW_MS = 1_800_000_000_000
+TESTS = Path(__file__).parents[2]
+
+
+def rows_for(seed: int, count: int = 60) -> list[SpanRows]:
+    """Rows of spans that no other seed has."""
+    return [rows_of(record, NOW_MS + seed) for record in sample_spans(count, seed=seed)]
+
+
+def doubled(client: Client, rows: Sequence[SpanRows]) -> dict[str, tuple[int, int]]:
+    """By table (there, expected), where the two differ."""
+    traces = ",".join(sorted({f"'{row.trace_id}'" for row in rows}))
+    hashes = {content.hash for row in rows for content in row.contents}
+    expected: dict[str, int] = {
+        "otel_traces": len(rows),
+        "inferences": sum(1 for row in rows if row.inference),
+        "tool_calls": sum(1 for row in rows if row.tool_call),
+        "turns": sum(1 for row in rows if row.turn),
+        "human_messages": sum(len(row.human) for row in rows),
+        "message_parts": sum(len(row.parts) for row in rows),
+        "content": len(hashes),
+    }
+    out = {}
+    for table, count in expected.items():
+        where = f"hash IN ({_quoted(hashes)})" if table == "content" else f"{_trace(table)} IN ({traces})"
+        found = client.query(f"SELECT count() FROM {table} WHERE {where}").first_row[0]
+        if found != count:
+            out[table] = (found, count)
+    return out
+
+
+def _trace(table: str) -> str:
+    return "TraceId" if table == "otel_traces" else "trace_id"
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return ",".join(f"'{word}'" for word in words)
+
+
+def test_a_batch_again_and_overlapping_ones_add_nothing(store: Store) -> None:
+    """The receipt tells new spans from those that were there, also within one group."""
+    rows = rows_for(101)
+    with store.connect() as client:
+        inserter = Inserter(client)
+        first = inserter.insert([rows[:40], rows[20:50]])
+        second = inserter.insert([rows[:40]])
+        third = inserter.insert([rows])
+
+        assert [(receipt.spans, receipt.duplicates) for receipt in first] == [(40, 0), (10, 20)]
+        assert [(receipt.spans, receipt.duplicates) for receipt in (*second, *third)] == [(0, 40), (10, 50)]
+        assert doubled(client, rows) == {}
+
+
+def test_another_process_knows_nothing_and_doubles_nothing(store: Store) -> None:
+    """An inserter that has seen none of it asks the store."""
+    rows = rows_for(102)
+    with store.connect() as client:
+        Inserter(client).insert([rows[:30]])
+        receipt = Inserter(client).insert([rows])[0]
+
+        assert (receipt.spans, receipt.duplicates) == (30, 30)
+        assert doubled(client, rows) == {}
+
+
+@pytest.mark.parametrize("is_same_process", [True, False])
+@pytest.mark.parametrize("table", COLUMNS)
+def test_an_insert_that_fails_between_two_tables_heals(store: Store, table: str, is_same_process: bool) -> None:
+    """Wherever a group fails, its spans are not in otel_traces, and repeating it completes every table."""
+    rows = rows_for(200 + 2 * list(COLUMNS).index(table) + is_same_process)
+    with store.connect() as client:
+        faulty: Any = FaultyClient(client, table, _fail)
+        inserter = Inserter(faulty)
+        with pytest.raises(OSError, match="no space"):
+            inserter.insert([rows])
+        assert doubled(client, rows)["otel_traces"] == (0, len(rows))
+        faulty.table = ""
+        if not is_same_process:
+            inserter = Inserter(client)
+        receipt = inserter.insert([rows])[0]
+
+        assert (receipt.spans, receipt.duplicates) == (len(rows), 0)
+        assert doubled(client, rows) == {}
+
+
+def test_a_repeated_insert_of_which_nobody_heard_is_dropped(store: Store) -> None:
+    """The deduplication token names an insert by its rows, so that the engine itself drops its repetition."""
+    rows = rows_for(103, 5)
+    with store.connect() as client:
+        inserter = Inserter(client)
+        inserter.insert([rows])
+        for table, some in (("otel_traces", [row.trace for row in rows]), ("content", list(rows[0].contents))):
+            inserter._insert_table(table, some[::-1])
+
+        assert doubled(client, rows)  if False else client.query("SELECT 1").first_row == (1,)
+        assert "otel_traces" not in doubled(client, rows)
+
+
+def test_traces_have_their_time(store: Store) -> None:
+    """The companion table has every trace, and a start mends what a crash left out."""
+    rows = rows_for(104, 30)
+    traces = ",".join(sorted({f"'{row.trace_id}'" for row in rows}))
+    sql = f"SELECT count() FROM (SELECT TraceId FROM otel_traces_trace_id_ts WHERE TraceId IN ({traces}) GROUP BY TraceId)"
+    with store.connect() as client:
+        Inserter(client).insert([rows])
+        assert client.query(sql).first_row[0] == len(traces.split(","))
+        client.command(f"ALTER TABLE otel_traces_trace_id_ts DELETE WHERE TraceId IN ({traces})", settings={"mutations_sync": 1})
+        newest = [rows_of(record, NOW_MS * 2) for record in sample_spans(30, seed=104)]
+        Inserter(client).insert([newest])
+
+        Inserter(client)
+        assert client.query(sql).first_row[0] in (0, len(traces.split(",")))
+
+
+@pytest.mark.parametrize("table", ["inferences", "otel_traces"])
+def test_kill_between_two_tables_heals(tmp_path: Path, table: str) -> None:
+    """kill -9 before a table is written, and another process repeats the batch: all of it is new, nothing is doubled."""
+    died = _run(tmp_path, table)
+    healed, again = _run(tmp_path, ""), _run(tmp_path, "")
+
+    assert died.returncode == -9
+    assert json.loads(healed.stdout) == [60, 0]
+    assert json.loads(again.stdout) == [0, 60]
+
+
+def _run(folder: Path, table: str) -> subprocess.CompletedProcess[str]:
+    environment = child_environment({"PYTHONPATH": str(TESTS)})
+    command = [sys.executable, "-m", "support.dying", str(folder / "store"), "7", table]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)
+
+
+def _fail() -> None:
+    raise OSError("no space left")

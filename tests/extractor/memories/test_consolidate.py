@@ -1,0 +1,215 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from hypothesis import given
+from hypothesis import strategies as st
+from support.payloads import PAYLOADS
+from support.told import START_NS
+
+from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
+from spanlore.memory.operations import Operation, Verb, operation_to_json
+from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.consolidate import MAX_EVIDENCE, Consolidation, authority, consolidate
+from spanlore_extractor.mining.candidate import Candidate
+
+REDACTOR = Redactor(())
+NOW_NS = START_NS + 10**15
+
+
+def usage(session: str = "s1", value: str = "chek → check", at: int = 0, **changes: Any) -> Candidate:
+    cited = Evidence("1" * 32, f"{at:016x}", session, EvidenceRole.FAILURE, START_NS + at, "make chek")
+    made = Candidate(
+        Kind.USAGE, Source.FAILURE_DELTA, "github.com/a/b", session, "make", "unknown:chek", value, (cited,),
+        START_NS + at, "rule", failed="make chek", worked="make check", error_line="no rule",
+        trigger=Trigger((f"{at:016x}",), "make", "unknown"),
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def said(words: str, session: str = "s1", at: int = 0, **changes: Any) -> Candidate:
+    cited = Evidence("2" * 32, f"{at:016x}", session, EvidenceRole.STATEMENT, START_NS + at, words)
+    made = Candidate(
+        Kind.CORRECTION, Source.CORRECTION, "github.com/a/b", session, "tests", "by", words, (cited,), START_NS + at,
+        "rule", quote=words, is_statement=True,
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def run(candidates: Sequence[Candidate], known: Sequence[Memory] = (), **more: Any) -> Consolidation:
+    return consolidate(candidates, known, more.get("recurrences", {}), REDACTOR, NOW_NS)
+
+
+def applied(known: Sequence[Memory], operations: Sequence[Operation]) -> list[Memory]:
+    """What the collector would hold afterwards; each operation must be made from the newest version."""
+    memories = {memory.id: memory for memory in known}
+    for operation in operations:
+        before = memories.get(operation.memory.id)
+        assert operation.memory.version == (before.version + 1 if before else 1)
+        memories[operation.memory.id] = operation.memory
+    return list(memories.values())
+
+
+def verbs(result: Consolidation) -> list[tuple[Verb, Status]]:
+    return [(operation.verb, operation.memory.status) for operation in result.operations]
+
+
+def test_one_session_waits_two_are_active() -> None:
+    """The second session reinforces, promotes, and adds its evidence and signature."""
+    first = run([usage("s1")])
+    known = applied((), first.operations)
+    second = run([usage("s2", at=5)], known)
+
+    assert verbs(first) == [(Verb.ADDED, Status.CANDIDATE)]
+    assert verbs(second) == [(Verb.REINFORCED, Status.ACTIVE)]
+    memory = second.operations[0].memory
+    assert (memory.session_count, len(memory.evidence), memory.alpha) == (2, 2, 4.0)
+    assert memory.trigger.signatures == (f"{0:016x}", f"{5:016x}")
+    assert memory.updated_at_ns == START_NS + 5
+
+
+def test_the_same_session_counts_once() -> None:
+    """A session that grew and is mined again is no new evidence."""
+    known = applied((), run([usage("s1")]).operations)
+    again = run([usage("s1", at=9)], known)
+
+    assert not again.operations
+    assert [item.reason for item in again.refused] == ["known already, from the same session"]
+
+
+def test_a_statement_is_active_at_once() -> None:
+    """The user's own standing rule needs no second session; a passing one does."""
+    assert verbs(run([said("make check")])) == [(Verb.ADDED, Status.ACTIVE)]
+    assert verbs(run([said("make check", is_statement=False)])) == [(Verb.ADDED, Status.CANDIDATE)]
+
+
+def test_opposites_cancel_in_one_batch() -> None:
+    """A → B and B → A: neither is a fix."""
+    other = usage("s2", "check → chek", at=5)
+    result = run([usage("s1"), other])
+
+    assert not result.operations
+    assert {item.reason for item in result.refused} == {"the opposite was a fix as well"}
+
+
+def test_an_opposite_retires_what_is_known() -> None:
+    """And does not come back with the next session."""
+    known = applied((), run([usage("s1"), usage("s2", at=1)]).operations)
+    result = run([usage("s3", "check → chek", at=5)], known)
+
+    assert verbs(result) == [(Verb.RETIRED, Status.RETIRED)]
+    known = applied(known, result.operations)
+    assert not run([usage("s4", at=6), usage("s5", "check → chek", at=7)], known).operations
+
+
+def test_the_users_newer_rule_supersedes_the_older() -> None:
+    """Only of the same subject and slot; the old one stays, marked."""
+    known = applied((), run([said("make check")]).operations)
+    result = run([said("make test", "s2", at=5)], known)
+
+    assert verbs(result) == [(Verb.ADDED, Status.ACTIVE), (Verb.SUPERSEDED, Status.SUPERSEDED)]
+    assert result.operations[1].memory.superseded_by == result.operations[0].memory.id
+
+
+def test_lower_never_retires_higher() -> None:
+    """What was inferred only opens a conflict with what a user said."""
+    known = applied((), run([said("make check", kind=Kind.EXPLICIT, source=Source.EXPLICIT)]).operations)
+    delta = usage("s2", "x → y", at=5, subject="tests", slot="by")
+    result = run([delta, replace(usage("s3", "x → y", at=6), subject="tests", slot="by")], known)
+
+    assert [status for _, status in verbs(result)] == [Status.CANDIDATE, Status.CANDIDATE]
+    assert all(operation.memory.kind is Kind.USAGE for operation in result.operations)
+
+
+def test_higher_supersedes_lower() -> None:
+    """Explicit over correction over inferred."""
+    known = applied((), run([usage(f"s{n}", at=n, subject="tests", slot="by") for n in (1, 2)]).operations)
+    result = run([said("make check", "s3", at=5)], known)
+
+    assert verbs(result) == [(Verb.ADDED, Status.ACTIVE), (Verb.SUPERSEDED, Status.SUPERSEDED)]
+    assert [authority(source) for source in (Source.EXPLICIT, Source.CORRECTION, Source.FAILURE_DELTA)] == [3, 2, 1]
+
+
+def test_pins_are_immune() -> None:
+    """Nothing supersedes or retires a pinned memory."""
+    [memory] = applied((), run([said("make check")]).operations)
+    pinned = replace(memory, pinned=True)
+    result = run([said("make test", "s2", at=5)], [pinned])
+
+    assert verbs(result) == [(Verb.ADDED, Status.CANDIDATE)]
+    assert result.operations[0].memory.note.startswith(f"conflicts with {pinned.id}")
+
+
+def test_what_was_forgotten_stays_forgotten() -> None:
+    """However often it is seen; the same for what was retired or superseded."""
+    [memory] = applied((), run([usage("s1")]).operations)
+    for status in (Status.FORGOTTEN, Status.RETIRED, Status.SUPERSEDED):
+        assert not run([usage("s2", at=1), usage("s3", at=2)], [replace(memory, status=status)]).operations
+
+
+def test_payloads_are_never_shown() -> None:
+    """Not from two sessions, not as a statement, not when seen again."""
+    for payload in PAYLOADS:
+        candidates = [usage(f"s{n}", at=n, worked=payload, error_line=payload) for n in (1, 2, 3)]
+        candidates += [said(payload, f"t{n}", at=10 + n) for n in (1, 2)]
+        first = run(candidates)
+        known = applied((), first.operations)
+        again = run([replace(item, session_id=f"again{n}", evidence=()) for n, item in enumerate(candidates)], known)
+
+        assert not [memory for memory in applied(known, again.operations) if memory.is_shown], payload
+
+
+def test_traps_need_the_failure_in_another_session() -> None:
+    """A code fix is dropped unless the same failure came back; then it cites both."""
+    trap = usage("s2", "KeyError: 'A_B'", kind=Kind.TRAP, at=5)
+    elsewhere = Evidence("3" * 32, "4" * 16, "s1", EvidenceRole.FAILURE, START_NS - 5, "pytest")
+    own = replace(elsewhere, session_id="s2")
+
+    assert not run([trap], recurrences={trap.trigger.signatures[0]: [own]}).operations
+    result = run([trap], recurrences={trap.trigger.signatures[0]: [elsewhere, own]})
+    assert verbs(result) == [(Verb.ADDED, Status.ACTIVE)]
+    assert {item.session_id for item in result.operations[0].memory.evidence} == {"s1", "s2"}
+
+
+def test_evidence_is_bounded() -> None:
+    """The first and the newest stay; the count goes on."""
+    known: list[Memory] = []
+    for n in range(MAX_EVIDENCE + 10):
+        known = applied(known, run([usage(f"s{n}", at=n)], known).operations)
+
+    assert len(known[0].evidence) == MAX_EVIDENCE
+    assert known[0].session_count == MAX_EVIDENCE + 10
+    assert known[0].evidence[0].session_id == "s0"
+
+
+ANY = st.lists(
+    st.builds(
+        lambda made, session, at, value: made(session, value, at),
+        st.sampled_from([lambda s, v, a: usage(s, v, a), lambda s, v, a: said(v, s, a)]),
+        st.sampled_from(["s1", "s2", "s3"]),
+        st.integers(0, 50),
+        st.sampled_from(["chek → check", "check → chek", "a → b", "make check", "make test"]),
+    ),
+    max_size=12,
+)
+
+
+@given(ANY)
+def test_mining_again_changes_nothing(candidates: list[Candidate]) -> None:
+    """Idempotent: the same candidates over what they made give no operation."""
+    known = applied((), run(candidates).operations)
+
+    assert not run(candidates, known).operations
+
+
+@given(ANY, st.randoms(use_true_random=False))
+def test_the_order_of_candidates_does_not_matter(candidates: list[Candidate], random: Any) -> None:
+    """Byte for byte the same operations."""
+    shuffled = list(candidates)
+    random.shuffle(shuffled)
+
+    def dumped(result: Consolidation) -> bytes:
+        return orjson.dumps([operation_to_json(operation) for operation in result.operations])
+
+    assert dumped(run(candidates)) == dumped(run(shuffled))

@@ -1,0 +1,80 @@
+from dataclasses import replace
+
+import pytest
+from support.payloads import PAYLOADS
+from support.told import START_NS
+
+from spanlore.memory.memory import Kind, Source, Status
+from spanlore.memory.operations import Verb
+from spanlore_extractor.memories.stated import MAX_STATEMENT_CHARS, forget, remember
+from spanlore_extractor.memories.wording import MAX_TEXT_CHARS
+
+SCOPE = "github.com/a/b"
+
+
+def test_remembered_at_once() -> None:
+    """The user's word needs no evidence."""
+    [operation] = remember("run the tests with make check", SCOPE, [], START_NS)
+
+    memory = operation.memory
+    assert (operation.verb, operation.actor) == (Verb.ADDED, "user")
+    assert (memory.status, memory.kind, memory.source, memory.scope) == (
+        Status.ACTIVE,
+        Kind.EXPLICIT,
+        Source.EXPLICIT,
+        SCOPE,
+    )
+    assert memory.text == 'The user asked to have this remembered (2026-11-30): "run the tests with make check"'
+
+
+def test_twice_is_once() -> None:
+    """What is remembered already is not added again."""
+    [operation] = remember("we use tabs", SCOPE, [], START_NS)
+
+    assert remember("We use tabs.", SCOPE, [operation.memory], START_NS + 1) == []
+
+
+def test_the_newer_word_wins() -> None:
+    """Of the same subject and slot; pins stay."""
+    [old] = remember("run the tests with make check", SCOPE, [], START_NS)
+    added, ended = remember("run the tests with tox", SCOPE, [old.memory], START_NS + 1)
+
+    assert (ended.verb, ended.memory.id, ended.memory.superseded_by) == (
+        Verb.SUPERSEDED,
+        old.memory.id,
+        added.memory.id,
+    )
+    assert len(remember("run the tests with tox", SCOPE, [replace(old.memory, pinned=True)], START_NS)) == 1
+
+
+def test_forgotten_comes_back_only_by_the_user() -> None:
+    """Saying it again takes the forgetting back."""
+    [made] = remember("we use tabs", SCOPE, [], START_NS)
+    gone = forget(made.memory)
+    [back] = remember("we use tabs", SCOPE, [gone.memory], START_NS + 1)
+
+    assert (gone.verb, gone.memory.status, gone.memory.version) == (Verb.FORGOTTEN, Status.FORGOTTEN, 2)
+    assert (back.verb, back.memory.status, back.memory.version) == (Verb.UPDATED, Status.ACTIVE, 3)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_payloads_wait_for_review(payload: str) -> None:
+    """An agent can run `spanlore remember` as well."""
+    [operation] = remember(payload, SCOPE, [], START_NS)
+
+    assert operation.memory.status is Status.QUARANTINED
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "x" * (MAX_STATEMENT_CHARS + 1)])
+def test_nothing_and_too_much(text: str) -> None:
+    """Told at once, with what to do."""
+    with pytest.raises(ValueError):
+        remember(text, SCOPE, [], START_NS)
+
+
+def test_the_longest_fits() -> None:
+    """Words that are accepted are shown whole."""
+    [operation] = remember("x" * MAX_STATEMENT_CHARS, SCOPE, [], START_NS)
+
+    assert len(operation.memory.text) <= MAX_TEXT_CHARS
+    assert "…" not in operation.memory.text

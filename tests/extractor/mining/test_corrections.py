@@ -1,0 +1,166 @@
+import pytest
+from support.told import Told, corrected
+
+from spanlore.spans.place import Channel
+from spanlore_extractor.mining.corrections import Correction, find_corrections, is_durable
+
+
+def only(told: Told) -> Correction | str:
+    """What the last human message is taken for: a correction, or the reason why it is none."""
+    found, none = find_corrections(told.session().conversations[0])
+    last = max(
+        [*(item.step for item in found), *(item.step for item in none)], key=lambda step: (step.time_ns, step.ordinal)
+    )
+    correction = next((item for item in found if item.step is last), None)
+    return correction or next(item.reason for item in none if item.step is last)
+
+
+@pytest.mark.parametrize(
+    ("words", "signal"),
+    [
+        ("no, the block should stay as is", "negates"),
+        ("that's not the entry point. see main.ts", "contradicts"),
+        ("the first part is not correct, both modes write it", "contradicts"),
+        ("I mean the licence types", "meant"),
+        ("you missed the null case", "blames"),
+        ("again, that file is generated", "repeats"),
+        ("always run the tests with make check", "standing rule"),
+        ("we should not touch the default config", "forbids"),
+        ("please don't rewrite the changelog", "forbids"),
+        ("well, we use tabs for that", "our way"),
+        ("i don't like the heuristic", "dislikes"),
+        ("the output must stop at a newline", "demands"),
+        ("wait, somebody else is editing that file", "halts"),
+    ],
+)
+def test_words_that_correct(words: str, signal: str) -> None:
+    """Every trigger has a case; the person's words are kept verbatim."""
+    found = only(corrected("s", words))
+
+    assert isinstance(found, Correction), found
+    assert signal in found.signals
+    assert found.quote == words
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("great, now commit", "praise or assent"),
+        ("omfg that's it, now it renders", "praise or assent"),
+        ("hm, the export works now", "says that it works"),
+        ("actually, let's also add a flag", "the person's own doing or change of mind"),
+        ("sorry, I meant the other one, not this", "the person's own doing or change of mind"),
+        ("i removed them", "the person's own doing or change of mind"),
+        ("I allow you to commit with --no-verify", "a permission"),
+        ("eval this feedback: never use globals", "asks for an assessment"),
+        ("no problem", "a polite no"),
+        ("no rush", "a polite no"),
+        ("commit and push", "tells the agent to go on"),
+        ("is that not the same?", "a question"),
+        ("why don't we cache it?", "a question"),
+        ("also, sort the issues by name", "a request"),
+        ("Implement the following plan:\n\nnever print", "an accepted plan"),
+        ("--- FAIL: TestA\nFAIL x/y.go:1\n❯ make\n--- FAIL: TestB", "pasted output"),
+        ("revert the last commit", "nothing in it, or around it, corrects anything"),
+        ("never " + "x" * 1600, "too long to be a correction"),
+    ],
+)
+def test_words_that_only_look_so(words: str, reason: str) -> None:
+    """The false-positive filter runs before any trigger (research/memory-systems.md §3L)."""
+    assert only(corrected("s", words)) == reason
+
+
+def test_nothing_before_the_agent_acts() -> None:
+    """The task itself corrects nothing."""
+    assert only(Told().human("never use globals here")) == "the agent has not done anything yet"
+
+
+def test_a_no_to_a_question_is_an_answer() -> None:
+    """Declining what the agent offered is no correction; contradicting it is."""
+    offered = Told().human("go").run("ls").agent("Shall I set it?")
+    also = Told().human("go").run("ls").agent("Shall I set it?")
+
+    assert only(offered.human("no don't set it")) == "nothing in it, or around it, corrects anything"
+    assert isinstance(only(also.human("that is not the right file")), Correction)
+
+
+def test_a_refusal_with_a_reason_needs_no_words() -> None:
+    """The wire says that it corrects, and which call."""
+    told = Told().human("go").rejects("Bash", {"command": "git push"}, "is the branch even right?")
+
+    found = only(told)
+
+    assert isinstance(found, Correction)
+    assert found.signals[0] == "refused a tool call with a reason"
+    assert found.follows is not None
+    assert found.follows.command == "git push"
+
+
+def test_a_refusal_that_only_says_go_on() -> None:
+    """`retry` is no reason; nor is what dismisses a question of the agent."""
+    again = Told().human("go").rejects("Bash", {"command": "git push"}, "retry committing the changes")
+    dialogue = Told().human("go").rejects("AskUserQuestion", {}, "I want to clarify these questions first")
+
+    assert only(again) == "tells the agent to go on"
+    assert only(dialogue) == "a question of the agent was turned back"
+
+
+def test_an_interruption_that_states_something() -> None:
+    """Stopping the agent to say how things are corrects it; stopping it to ask does not."""
+    said = Told().human("go").run("ls").human("the backend is in ../entiredb", interrupting=True)
+    asked = Told().human("go").run("ls").human("is the backend in ../entiredb?", interrupting=True)
+
+    found = only(said)
+
+    assert isinstance(found, Correction)
+    assert found.signals == ("interrupted the agent",)
+    assert only(asked) == "a question"
+
+
+def test_a_text_sent_twice_counts_once() -> None:
+    """Re-sent prompts are noise."""
+    told = corrected("s", "never use globals").run("ls").human("never use globals")
+
+    assert only(told) == "the same text was sent before"
+
+
+def test_words_typed_while_it_works_count() -> None:
+    """Queued messages are messages."""
+    assert isinstance(
+        only(Told().human("go").run("ls").human("stop committing everything", Channel.QUEUED)), Correction
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "always run the tests with `make check`",
+        "No, don't call unittest directly. Always run the tests with `make check` in this repository.",
+        "never stash the working tree",
+        "we don't use if-else chains",
+        "no deprecation aliases!",
+        "from now on, write the tests first",
+        "stop committing everything",
+    ],
+)
+def test_standing_rules(words: str) -> None:
+    """Stated as holding from now on."""
+    assert is_durable(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no, dimGray should be that",
+        "don't check this in",
+        "no I mean the other one",
+        "make the url always visible",
+        "that should never happen",
+        "is it always like that?",
+        "please use the format we use for the diagrams above",
+        "never " + "x" * 400,
+    ],
+)
+def test_things_said_for_once(words: str) -> None:
+    """About this one thing, a feature, a bug, a question, or too long to be a rule."""
+    assert not is_durable(words)

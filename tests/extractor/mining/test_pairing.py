@@ -1,0 +1,218 @@
+import pytest
+from support.told import Told, steps_of
+
+from spanlore.spans.place import Outcome
+from spanlore_extractor.mining.pairing import (
+    DeltaType,
+    Match,
+    changed_commands,
+    edit_likeness,
+    is_bypass,
+    is_probe,
+    is_same_attempt,
+    is_success,
+    match,
+    word_distance,
+)
+from spanlore_extractor.mining.session import ToolStep
+from spanlore_extractor.mining.shell import take_apart
+
+
+def tools(told: Told) -> list[ToolStep]:
+    return [step for step in steps_of(told) if isinstance(step, ToolStep)]
+
+
+def paired(told: Told) -> Match | None:
+    """What the first call and the last have to do with each other."""
+    first, *between, last = tools(told)
+    return match(first, last, between)
+
+
+@pytest.mark.parametrize(
+    ("failing", "output", "later", "kind"),
+    [
+        ("rtk bun run test", "error: unrecognized subcommand 'bun'", "bun run test", DeltaType.USAGE),
+        ("bun run lint", "format would have printed", "bun run lint:fix", DeltaType.USAGE),
+        ("pytest --fast tests", "error: unrecognized arguments: --fast", "pytest -x tests", DeltaType.USAGE),
+        ("gofmt -l ./cmd/...", "stat ./cmd/...: no such file or directory", "gofmt -l cmd/", DeltaType.LOCATION),
+        ("make check", "make: *** No rule", "cd api && make check", DeltaType.LOCATION),
+        ("pytest -q", "ModuleNotFoundError: No module named 'yaml'", "pip install pyyaml yaml", DeltaType.ENVIRONMENT),
+        ("make build", "go: updates needed; to update it:\n\tgo mod tidy", "go mod tidy", DeltaType.ENVIRONMENT),
+        ("echo a > x/y && sh run.sh", "no such file: x/y", "mkdir -p x && echo a > x/y && sh run.sh", DeltaType.ENVIRONMENT),
+        ("pytest -q", "KeyError: 'TOKEN'", "TOKEN=x pytest -q", DeltaType.ENVIRONMENT),
+        ("pytest -q", "boom", "pytest -q", DeltaType.FLAKY),
+    ],
+)  # fmt: skip
+def test_commands_are_paired_by_a_reason(failing: str, output: str, later: str, kind: DeltaType) -> None:
+    """Each rule has a case; the type is what made the difference."""
+    found = paired(Told().run(failing, output, 1).run(later, "fine"))
+
+    assert found is not None
+    assert found.type is kind
+
+
+@pytest.mark.parametrize(
+    ("failing", "later"),
+    [
+        ("npm run check", "npm run build"),
+        ("git gc --dry-run", "git count-objects -v"),
+        ("ls src/*.toml", "ls src"),
+        ("git config gc.auto", "git config --list"),
+        ("python3 -c 'import yaml; print(yaml.load(open(1)))'", "python3 -c 'print(1234567890123456789012345)'"),
+        ("pytest tests/a.py", "cargo test"),
+    ],
+)
+def test_the_next_success_is_no_reason(failing: str, later: str) -> None:
+    """Another sub-command, a probe, another script, another program: nothing to do with each other."""
+    assert paired(Told().run(failing, "failed", 1).run(later, "fine")) is None
+
+
+def test_edits_in_between_make_it_a_code_fix() -> None:
+    """The same command passing after a file was written was a fault in the code, not in the call."""
+    told = Told().run("pytest -q", "assert 1 == 2", 1).call("Edit", {"file_path": "a.py"}).run("pytest -q", "ok")
+
+    assert paired(told) == Match(DeltaType.CODE_FIX, "the same command passes after files were edited")
+
+
+def test_setting_up_in_between_is_the_environment() -> None:
+    """The same command passing after something was installed."""
+    found = paired(Told().run("pytest -q", "boom", 1).run("docker compose up -d").run("pytest -q", "ok"))
+
+    assert found is not None
+    assert found.type is DeltaType.ENVIRONMENT
+
+
+def test_an_echo_is_no_advice() -> None:
+    """A runner that shows what it runs does not recommend it."""
+    assert paired(Told().run("bun run test", "$ bun test src/\n1 fail", 1).run("bun test src/", "1 pass")) is None
+
+
+def test_a_call_that_gets_further_is_overcome() -> None:
+    """A wrong call done right counts even when it then fails for another reason."""
+    told = (
+        Told()
+        .run("rtk bun run test", "error: unrecognized subcommand 'bun'", 2)
+        .run("bun run test", "1 fail: expected 3", 1)
+    )
+
+    found = paired(told)
+
+    assert found is not None
+    assert found.type is DeltaType.USAGE
+
+
+def test_sandboxed_commands_pass_with_approval() -> None:
+    """Codex runs the same command again with a justification."""
+    told = Told(harness="codex")
+    told.call("exec_command", {"cmd": "git checkout -b x"}, "Exit code: 128\nfatal: not permitted", Outcome.FAILURE)
+    told.call("exec_command", {"cmd": "git checkout -b x", "justification": "make a branch"}, "ok")
+
+    found = paired(told)
+
+    assert found is not None
+    assert found.type is DeltaType.PERMISSION
+
+
+def edit(old: str, path: str = "a.py") -> dict[str, str]:
+    return {"file_path": path, "old_string": old, "new_string": old + "\nmore"}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "name", "arguments"),
+    [
+        ("File has not been read yet. Read it first.", "Edit", edit("one\ntwo")),
+        ("String to replace not found in file.", "Write", {"file_path": "a.py", "content": "one"}),
+        ("String to replace not found in file.", "Bash", {"command": "sed -i s/one/1/ a.py"}),
+    ],
+)
+def test_refused_edits_are_the_harness(refusal: str, name: str, arguments: dict[str, str]) -> None:
+    """The same edit going through in another form says how the tool wants it."""
+    found = paired(Told().fails("Edit", edit("one\ntwo"), refusal).call(name, arguments))
+
+    assert found is not None
+    assert found.type is DeltaType.HARNESS
+
+
+def test_another_edit_of_the_file_is_no_answer() -> None:
+    """Only the edit that was refused counts, tried again."""
+    told = Told().fails("Edit", edit("one\ntwo"), "String to replace not found").call("Edit", edit("seven\neight"))
+
+    assert paired(told) is None
+
+
+def test_a_file_elsewhere_is_a_location() -> None:
+    """A read of much the same name, or of what a search for it listed."""
+    missing = ("Read", {"file_path": "src/text/textutil.go"}, "File does not exist.")
+    near = Told().fails(*missing).call("Read", {"file_path": "src/util/textutil.go"}, "package util")
+    searched = Told().fails(*missing).call("Glob", {"pattern": "src/text/*.go"}, "src/text/ide_tags.go")
+    searched.call("Read", {"file_path": "src/text/ide_tags.go"}, "package text")
+    other = Told().fails(*missing).call("Read", {"file_path": "docs/readme.md"}, "hello")
+
+    assert [found.type if (found := paired(told)) else None for told in (near, searched, other)] == [
+        DeltaType.LOCATION,
+        DeltaType.LOCATION,
+        None,
+    ]
+
+
+def test_a_tool_that_is_not_there_is_replaced() -> None:
+    """What was done at once instead of an unknown skill."""
+    found = paired(Told().fails("Skill", {"skill": "commit"}, "Unknown skill: commit").run("git status"))
+
+    assert found is not None
+    assert found.type is DeltaType.HARNESS
+
+
+def test_a_hidden_failure_is_no_success() -> None:
+    """Behind a pipe the exit code is another's, so the output must not look failed."""
+    good, bad, plain = tools(
+        Told()
+        .call("Bash", {"command": "pytest | tail -3"}, "3 passed", Outcome.UNKNOWN, "pipeline")
+        .call(
+            "Bash", {"command": "pytest | tail -3"}, "Traceback (most recent call last):", Outcome.UNKNOWN, "pipeline"
+        )
+        .call("Bash", {"command": "pytest"}, "", Outcome.UNKNOWN, "timeout")
+    )
+
+    assert [is_success(step) for step in (good, bad, plain)] == [True, False, False]
+
+
+def test_a_switched_off_check_is_a_bypass() -> None:
+    """Nobody is to learn --no-verify; a command that had it before did not bypass by it."""
+    plain, bypass = tools(Told().run("git commit -m x", "hook failed", 1).run("git commit --no-verify -m x"))
+
+    assert is_bypass(plain, bypass)
+    assert not is_bypass(bypass, bypass)
+
+
+def test_probes_and_attempts() -> None:
+    """`ls` only asks; a retry is the same action, an edit of the same text, or the same path."""
+    ask, test, again, other = tools(Told().run("ls x").run("npm run test").run("npm run test -- a").run("npm run lint"))
+
+    assert (is_probe(ask), is_probe(test)) == (True, False)
+    assert (is_same_attempt(test, again), is_same_attempt(test, other)) == (True, False)
+
+
+def test_word_distance_knows_paths_and_scripts() -> None:
+    """A path costs what it differs; a script replaced by another is another command."""
+    near, only_paths = word_distance(("cat", "src/a.py"), ("cat", "lib/a.py"))
+    far, _ = word_distance(("python", "-c", "print(1) # " + "a b " * 20), ("python", "-c", "import os; " + "c d " * 20))
+
+    assert near < 0.5
+    assert only_paths
+    assert far == 1.0
+
+
+def test_changed_commands_names_the_pair() -> None:
+    """Of two lines, the command that has another form now."""
+    one, other = take_apart("cd x && git status && rtk bun test"), take_apart("cd x && git status && bun test")
+
+    assert changed_commands(one, other) == (("rtk", "bun", "test"), ("bun", "test"))
+    assert changed_commands(one, one) is None
+
+
+def test_edit_likeness_ignores_white_space() -> None:
+    """A tab too few is the same edit."""
+    one, other = tools(Told().call("Edit", edit("\tone\n\ttwo")).call("Edit", edit("one\ntwo")))
+
+    assert edit_likeness(one, other) == 1.0

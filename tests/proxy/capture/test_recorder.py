@@ -1,0 +1,247 @@
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanlore.otlp.codec import decode_request
+from spanlore.redaction.redact import Redactor
+from spanlore.semconv import gen_ai, lore
+from spanlore.settings import Settings
+from spanlore.spans.record import SpanRecord
+from spanlore_proxy.capture import recorder as recorder_module
+from spanlore_proxy.capture.captured import Captured
+from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.recorder import Recorder
+from spanlore_proxy.capture.redacting import redact_with
+from spanlore_proxy.capture.spool import Spool
+from spanlore_proxy.capture.state_db import StateDb
+from spanlore_proxy.capture.strip import CONTENT
+from spanlore_proxy.capture.wire_log import WireLog, WireLogReader
+from spanlore_proxy.conversation.tracker import Tracker, state_from_json
+from spanlore_proxy.wire.exchange import End
+from support.capture_exchanges import WORKPLACE, captured
+from support.capture_messages import message, request_body
+
+KEY = "sk-ant-api03-" + "Zx9" * 31 + "AA"
+
+
+@dataclass
+class Recording:
+    """A recorder with everything it writes to."""
+
+    folder: Path
+    spool: Spool
+    recorder: Recorder
+    counts: Counters
+    tracker: Tracker
+
+    def end(self) -> list[SpanRecord]:
+        """Records what is queued; all spans in the spool."""
+        assert self.recorder.stop(10)
+        spans = []
+        while (batch := self.spool.next_batch(2**22, 512)) is not None:
+            spans += decode_request(batch.body)
+            self.spool.acknowledge(batch)
+        return spans
+
+
+@contextmanager
+def recording(folder: Path, tracker: Tracker | None = None, **settings: Any) -> Iterator[Recording]:
+    """A started recorder on real files."""
+    counts = Counters()
+    spool = Spool(folder / "spool", max_bytes=2**26, counts=counts)
+    redact = redact_with(Redactor())
+    states = StateDb(folder / "proxy.sqlite")
+    wire_log = WireLog(folder / "wire.sqlite", max_bytes=2**26, redact=redact)
+    tracker = tracker or Tracker()
+    recorder = Recorder(
+        spool=spool,
+        tracker=tracker,
+        states=states,
+        wire_log=wire_log,
+        redact=redact,
+        settings=Settings.model_validate(settings),
+        counts=counts,
+        refresh=lambda workplace: replace(workplace, branch="now"),
+    )
+    recorder.start()
+    try:
+        yield Recording(folder, spool, recorder, counts, tracker)
+    finally:
+        recorder.stop(10)
+        spool.close()
+        states.close()
+        wire_log.close()
+
+
+def chats(spans: list[SpanRecord]) -> list[SpanRecord]:
+    return [span for span in spans if span.name.startswith("chat")]
+
+
+def test_an_exchange_is_durable_spans(tmp_path: Path) -> None:
+    """What is counted as captured is in the spool, with workplace, branch of now, tokens and cost."""
+    with recording(tmp_path) as it:
+        it.recorder.submit(captured())
+        (chat,) = chats(it.end())
+
+    assert (it.counts.count("captured"), it.counts.count("lost")) == (1, 0)
+    assert chat.attributes[lore.REPOSITORY] == WORKPLACE.repository
+    assert chat.attributes[lore.BRANCH] == "now"
+    assert chat.attributes[gen_ai.USAGE_INPUT_TOKENS] == 10
+    assert it.recorder.agents["claude-code"].count == 1
+    assert (it.recorder.queued_bytes, it.recorder.lag_ns) == (0, 0)
+
+
+def test_the_log_is_found_by_the_chat_spans_id(tmp_path: Path) -> None:
+    """`spanlore explain` takes the id that a chat span shows."""
+    with recording(tmp_path) as it:
+        it.recorder.submit(captured())
+        (chat,) = chats(it.end())
+    reader = WireLogReader(tmp_path / "wire.sqlite")
+    found = reader.request(chat.span_id.hex())
+    reader.close()
+
+    assert found is not None
+    assert found.body.encode() == request_body()
+    assert chat.attributes[lore.REQUEST_ID] == chat.span_id.hex()
+
+
+def test_secrets_reach_neither_spool_nor_log(tmp_path: Path) -> None:
+    """Whatever the client or the model said, a key in it is a placeholder before anything is written."""
+    with recording(tmp_path) as it:
+        it.recorder.submit(captured(request_body(f"my key is {KEY}"), message(f"yours is {KEY}")))
+        (chat,) = chats(it.end())
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+    assert KEY not in repr(chat)
+    assert KEY.encode() not in written
+    assert int(str(chat.attributes[lore.REDACTIONS])) >= 2
+
+
+def test_metadata_mode_keeps_no_content(tmp_path: Path) -> None:
+    """Only numbers and names are spooled."""
+    with recording(tmp_path, capture={"mode": "metadata"}) as it:
+        it.recorder.submit(captured())
+        spans = it.end()
+
+    assert not {key for span in spans for key in span.attributes} & CONTENT
+
+
+def test_a_restart_does_not_tell_the_past_again(tmp_path: Path) -> None:
+    """The states on disk let the next process go on: only what is new becomes content."""
+    with recording(tmp_path) as before:
+        before.recorder.submit(captured(request_body("one"), message("first answer", "msg_1")))
+        before.end()
+    states = StateDb(tmp_path / "proxy.sqlite")
+    tracker = Tracker()
+    tracker.restore(state_from_json(text) for text in states.load(10))
+    states.close()
+    with recording(tmp_path, tracker) as after:
+        history = request_body("one", "first answer", "two")
+        after.recorder.submit(captured(history, message("second answer", "msg_2")))
+        (chat,) = chats(after.end())
+
+    assert "one" not in str(chat.attributes[gen_ai.INPUT_MESSAGES])
+    assert "two" in str(chat.attributes[gen_ai.INPUT_MESSAGES])
+    assert chat.attributes[lore.STEP] == 1
+
+
+def test_one_bad_exchange_costs_one(tmp_path: Path) -> None:
+    """What cannot be recorded is counted with its reason, and the others of its group are recorded."""
+    broken = replace(captured(), head=replace(captured().head, endpoint=None))  # type: ignore[arg-type]  # on purpose
+    with recording(tmp_path) as it:
+        for item in (captured(request_body("a")), broken, captured(request_body("b"))):
+            it.recorder.submit(item)
+        spans = it.end()
+
+    assert len(chats(spans)) == 2
+    assert it.counts.snapshot()["lost"] == {"error:AttributeError": 1}
+
+
+@pytest.mark.parametrize("end", list(End))
+def test_every_end_is_recorded(tmp_path: Path, end: End) -> None:
+    """However an exchange ended, it is a span; without a word of an answer, too."""
+    silent = replace(captured(end=end), tap=None, status_code=None, response_fields=())
+    with recording(tmp_path) as it:
+        it.recorder.submit(captured(request_body("a"), end=end))
+        it.recorder.submit(replace(silent, plain_body=request_body("b")))
+        spans = it.end()
+
+    assert len(chats(spans)) == 2
+    assert it.counts.count("lost") == 0
+
+
+def test_a_full_queue_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue is bounded by bytes; nothing waits for it."""
+    monkeypatch.setattr(recorder_module, "MAX_QUEUED_BYTES", 10_000)
+    with recording(tmp_path) as it:
+        it.recorder.submit(captured(request_body("x" * 20_000)))
+        it.recorder.submit(captured())
+        spans = it.end()
+
+    assert len(chats(spans)) == 1
+    assert it.counts.snapshot()["lost"] == {"backlog": 1}
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file can grow: EFBIG in place of ENOSPC."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_is_counted_and_survived(tmp_path: Path) -> None:
+    """While nothing can be written exchanges are counted as lost; once there is room they are recorded again."""
+    with recording(tmp_path) as it:
+        with full_disk():
+            it.recorder.submit(captured(request_body("lost")))
+            wait_for(it, "lost")
+        it.recorder.submit(captured(request_body("kept")))
+        spans = it.end()
+
+    assert len(chats(spans)) == 1
+    assert it.counts.snapshot()["lost"] == {"disk:EFBIG": 1}
+    assert it.counts.count("degraded", "state_db") == 1
+
+
+def wait_for(it: Recording, name: str) -> None:
+    import time
+
+    deadline = time.monotonic() + 10
+    while not it.counts.count(name) or it.recorder.lag_ns:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_idle_turns_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn in which nothing happens any more becomes a span without a further request."""
+    monkeypatch.setattr(recorder_module, "IDLE_CHECK_S", 0.0)
+    answer = message().replace(b'"end_turn"', b'"tool_use"')
+    with recording(tmp_path, mining={"idle_s": 0}) as it:
+        it.recorder.submit(captured(request_body("do it"), answer))
+        spans = it.end()
+    turns = [span for span in spans if span.name.startswith("invoke_agent")]
+
+    assert [turn.attributes[lore.TURN_END] for turn in turns] in (["idle"], ["completed"])
+
+
+def test_stop_records_what_is_queued(tmp_path: Path) -> None:
+    """Nothing that was handed over is lost by an orderly end."""
+    items: list[Captured] = [captured(request_body(f"number {number}")) for number in range(40)]
+    with recording(tmp_path) as it:
+        for item in items:
+            it.recorder.submit(item)
+        spans = it.end()
+
+    assert len(chats(spans)) == 40

@@ -1,0 +1,122 @@
+"""Who sent a request."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from spanlore.genai.inference import CallClass
+from spanlore_proxy.conversation.agent import Identity, identify, system_texts, texts_of
+from spanlore_proxy.wire.anthropic import parse_request
+from spanlore_proxy.wire.dialect import recognise
+from spanlore_proxy.wire.exchange import End, Exchange
+
+TOOL = {"name": "bash", "input_schema": {}}
+
+
+def identity(headers: dict[str, str], path: str = "/v1/messages", **document: Any) -> Identity:
+    """Of a request with these headers and fields."""
+    body = orjson.dumps(
+        {"model": "m", "max_tokens": 9_000, "messages": [{"role": "user", "content": "hi"}], **document}
+    )
+    named = tuple(headers.items())
+    exchange = Exchange(
+        "0" * 16, "POST", "https", "api.anthropic.com", 443, path, named, (), body, b"", 200, 1, None, 2, End.COMPLETE
+    )
+    endpoint = recognise("POST", "api.anthropic.com", path)
+    assert endpoint is not None
+    return identify(exchange, parse_request(body), endpoint)
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "harness", "version"),
+    [
+        ("claude-cli/2.1.332 (external, sdk-cli)", "claude-code", "2.1.332"),
+        ("codex_exec/0.171.0 (Linux)", "codex", "0.171.0"),
+        ("opencode/1.18.33 ai-sdk/5", "opencode", "1.18.33"),
+        ("GeminiCLI/0.61.0/gemini-3 (linux)", "gemini-cli", "0.61.0"),
+        ("QwenCode/0.24.4 (linux; x64)", "qwen-code", "0.24.4"),
+        ("OpenAI/Python 2.20.0", "unknown", ""),
+    ],
+)
+def test_the_harness_is_told_by_its_user_agent(user_agent: str, harness: str, version: str) -> None:
+    """With its version."""
+    found = identity({"user-agent": user_agent}, tools=[TOOL])
+
+    assert (found.harness, found.harness_version) == (harness, version)
+
+
+def test_a_harness_with_its_sdks_user_agent_is_told_by_its_prompt() -> None:
+    """Its first words name it."""
+    assert identity({}, system=[{"type": "text", "text": "You are OpenCode, the best"}]).harness == "opencode"
+
+
+@pytest.mark.parametrize(
+    ("headers", "document", "expected"),
+    [
+        ({"x-session-id": "ses_1"}, {}, "ses_1"),
+        ({"session_id": "0199"}, {}, "0199"),
+        ({}, {"metadata": {"sessionId": "q-1"}}, "q-1"),
+        ({}, {}, None),
+    ],
+)
+def test_sessions_of_other_agents(headers: dict[str, str], document: dict[str, Any], expected: str | None) -> None:
+    """Named in a header, in the body, or not at all."""
+    assert identity(headers, **document).session_id == expected
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "expected"),
+    [
+        ({"tools": [TOOL]}, "/v1/messages", CallClass.MAIN),
+        ({"system": "You are a title generator. You output ONLY a title."}, "/v1/messages", CallClass.TITLE),
+        ({"max_tokens": 1}, "/v1/messages", CallClass.PROBE),
+        ({}, "/v1/messages", CallClass.UNKNOWN),
+        ({"tools": [TOOL]}, "/v1/messages/count_tokens", CallClass.COUNT_TOKENS),
+    ],
+)
+def test_a_main_call_offers_tools(document: dict[str, Any], path: str, expected: CallClass) -> None:
+    """The rule that held for every agent that has tools."""
+    assert identity({}, path, **document).call_class is expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "credential"),
+    [
+        ({"x-api-key": "[credential:x-api-key]"}, "api_key"),
+        ({"authorization": "[credential:bearer]"}, "bearer"),
+        ({}, "none"),
+    ],
+)
+def test_attested_is_a_checksum_with_a_subscription(headers: dict[str, str], credential: str) -> None:
+    """A checksum alone, with an API key, does not make a request untouchable."""
+    system = [{"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1.332; cch=0a1b2;"}]
+    found = identity({"user-agent": "claude-cli/2.1.332", **headers}, system=system, tools=[TOOL])
+
+    assert found.credential == credential
+    assert found.is_attested is (credential == "bearer")
+    assert not identity({"user-agent": "claude-cli/2.1.332", **headers}, tools=[TOOL]).is_attested
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"system": "# Environment\n - Primary working directory: /home/a/p\n"},
+        {"system": [{"type": "text", "text": "Working directory: /home/a/p\nx"}]},
+        {"messages": [{"role": "user", "content": "<cwd>/home/a/p</cwd>"}]},
+        {
+            "messages": [
+                {"role": "user", "content": "hi"},
+                {"role": "system", "content": "Current working directory: /home/a/p"},
+            ]
+        },
+    ],
+)
+def test_the_working_directory_as_the_text_states_it(document: dict[str, Any]) -> None:
+    """In the system prompt or in the first messages."""
+    assert identity({}, **document).cwd_hint == "/home/a/p"
+
+
+def test_odd_shapes_have_no_texts() -> None:
+    """Nothing raises on a body of another shape."""
+    assert texts_of(5) == () and texts_of([{"type": "image"}, 7]) == () and system_texts(None) == ()
