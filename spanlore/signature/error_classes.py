@@ -168,8 +168,8 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         (
             r"authentication failed",
             r"unauthorized",
-            r"\b401\b",
-            r"\b403\b",
+            r"(?:http|status|error|code|returned)[ :=/.0-9]*\b40[13]\b",
+            r"\b40[13] (?:client error|forbidden)",
             r"not logged in",
             r"bad credentials",
             r"could not read username",

@@ -22,17 +22,22 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CollectorPro
         yield process
 
 
-@pytest.fixture(scope="session", params=["chdb", "clickhouse"])
+SERVER_URL = child_environment({}).get("SPANLORE_TEST_CLICKHOUSE_URL", "")
+
+
+@pytest.fixture(scope="session", params=["chdb", "server"] if SERVER_URL else ["chdb"])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A migrated store: the embedded one, and a server where SPANLORE_TEST_CLICKHOUSE_URL names one."""
-    if request.param == "clickhouse":
-        url = child_environment({}).get("SPANLORE_TEST_CLICKHOUSE_URL", "")
-        if not url:
-            pytest.skip("no ClickHouse server: SPANLORE_TEST_CLICKHOUSE_URL is not set")
-    else:
-        url = f"chdb://{tmp_path_factory.mktemp('store')}"
-    store = Store(url)
+    """A migrated store: the embedded one, and a server too where SPANLORE_TEST_CLICKHOUSE_URL names one."""
+    store = Store(SERVER_URL if request.param == "server" else f"chdb://{tmp_path_factory.mktemp('store')}")
     client = store.connect(database="default")
     migrate(client, store.database)
     yield store
     client.close()
+
+
+@pytest.fixture(scope="session")
+def server_url() -> str:
+    """Of the ClickHouse server that tests may use."""
+    if not SERVER_URL:
+        pytest.skip("no ClickHouse server: SPANLORE_TEST_CLICKHOUSE_URL is not set")
+    return SERVER_URL

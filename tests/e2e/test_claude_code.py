@@ -1,13 +1,18 @@
 """The main job with the real Claude Code, a fresh HOME, a key that is none, and a scripted upstream on loopback."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from spanlore_proxy.demo.drivers import ClaudeCode, find_claude
-from support.main_job import each_rule
+from spanlore_proxy.demo.scenario import TASK, answer
+from spanlore_proxy.demo.story import Session
+from support.main_job import each_rule, system_blocks
+from support.model_server import ReceivedRequest, Reply, Say, UseTool
 from support.played import Played, play
+from support.proxied import counted
 
 pytestmark = pytest.mark.agents
 
@@ -16,7 +21,7 @@ pytestmark = pytest.mark.agents
 def played() -> Iterator[Played]:
     binary = find_claude(Path(__file__).parents[2])
     if binary is None:
-        pytest.skip("no claude binary: install it with npm below .cache/agents, as `make test` does")
+        pytest.skip("no claude binary: `make test` installs it with npm below .cache/agents; npm is not here")
     with play(ClaudeCode(binary)) as played:
         yield played
 
@@ -29,15 +34,77 @@ def test_main_job(played: Played, rule: Callable[[Played], None]) -> None:
 
 def test_nothing_is_kept_in_its_home(played: Played) -> None:
     """Claude Code's own transcripts hold nothing of what was added to its requests."""
-    kept = [path for path in played.stage.home.rglob("*.jsonl") if path.is_file()]
+    ids = {session.id for session in played.story.cast}
+    kept = [path for path in played.stage.home.rglob("*.jsonl") if path.stem in ids]
 
-    assert kept
+    assert len(kept) == len(ids)
     assert not any(b"<spanlore-" in path.read_bytes() for path in kept)
 
 
 def test_only_the_model_server_was_talked_to(played: Played) -> None:
-    """Every connection of the run was to the API's host, and so to the scripted server."""
-    hosts = {request.header("host") for request in played.server.requests}
-
-    assert hosts
+    """No connection went to any host but the API's, which leads to the scripted server."""
     assert played.server.inferences
+    assert counted(played.stage.paths, "tunnelled") == 0
+
+
+def test_signed_requests_are_left_alone(played: Played) -> None:
+    """With a subscription's credential the client itself puts the block in and signs it; the body is not rewritten."""
+    session = Session("signed", 0)
+    played.say(session, TASK, is_first=True, ANTHROPIC_API_KEY="", CLAUDE_CODE_OAUTH_TOKEN="sk-ant-oat01-none")
+    played.captured(session)
+    rows = played.spans(session, "span_id, injection_skipped, injected_memory_ids", "inferences")
+
+    assert {row["injection_skipped"] for row in rows} == {"attested"}
+    assert all(row["injected_memory_ids"] for row in rows)
+    assert all("<spanlore-memory" in block for block in system_blocks(played, session.id))
+    assert all("cch=" in request.system_texts[0] for request in played.server.main_loop(session.id))
+    assert played.json("explain", rows[0]["span_id"])["identical"] is True
+
+
+def delegating(request: ReceivedRequest) -> Reply:
+    """Two commands at once, then a sub-agent that runs one that fails, then the end."""
+    if not request.has_tools:
+        return Reply((Say('{"title": "x"}'),))
+    done = len(request.results_since_prompt)
+    if request.header("x-claude-code-request-class") == "subagent":
+        return Reply((_bash("python3 nowhere.py"),)) if done == 0 else Reply((Say("It is not there."),))
+    if request.newest_prompt != "Look into it.":
+        return Reply((Say("Done."),))
+    if done == 0:
+        return Reply((Say("Two at once."), _bash("echo one"), _bash("echo two")))
+    if done == 2:
+        task = {"description": "look", "prompt": "Look around.", "subagent_type": "general-purpose"}
+        return Reply((UseTool("Agent", task),))
+    return Reply((Say("Waiting for it."),))
+
+
+def _bash(command: str) -> UseTool:
+    return UseTool("Bash", {"command": command, "description": "Run it"})
+
+
+def test_parallel_tools_and_sub_agent(played: Played) -> None:
+    """Tools of one answer stand side by side; the sub-agent's turn hangs under the call that started it."""
+    session = Session("delegating", 0)
+    played.meddler.script = delegating
+    try:
+        played.say(session, "Look into it.", is_first=True)
+    finally:
+        played.meddler.script = answer
+    played.captured(session)
+    first, second, *_ = played.json("session", session.id)["turns"][0]["chats"]
+
+    assert [tool["command"] for tool in first["tools"]] == ["echo one", "echo two"]
+    (agent,) = second["tools"]
+    (turn,) = agent["turns"]
+    assert turn["call_class"] == "subagent"
+    (failed,) = turn["chats"][0]["tools"]
+    assert (failed["command"], failed["outcome"], failed["exit_code"]) == ("python3 nowhere.py", "failure", 2)
+    assert not any(b"<spanlore-" in json.dumps(request.document).encode() for request in subagents(played, session))
+
+
+def subagents(played: Played, session: Session) -> list[ReceivedRequest]:
+    """The requests of the session's sub-agents, as forwarded."""
+    requests = played.server.main_loop(session.id)
+    found = [request for request in requests if request.header("x-claude-code-request-class") == "subagent"]
+    assert found
+    return found

@@ -1,6 +1,6 @@
-"""`python -m support.dying STORE_DIR SEED TABLE`: inserts spans, and is killed before TABLE is written.
+"""`python -m support.dying STORE_DIR SEEDS TABLE`: inserts spans of each seed, and is killed before TABLE is written.
 
-With TABLE empty it inserts all of them and prints what the receipt says, as JSON.
+With TABLE empty it lives on, and prints as JSON what the receipts say and how many rows stand in each table twice.
 """
 
 from __future__ import annotations
@@ -18,6 +18,18 @@ from spanlore_collector.store.client import Store
 from spanlore_collector.store.inserting import Inserter
 from spanlore_collector.store.migrate import migrate
 from spanlore_collector.store.rows import rows_of
+
+SPANS = 60
+KEYS = {
+    "otel_traces": "(TraceId, SpanId)",
+    "inferences": "(trace_id, span_id)",
+    "tool_calls": "(trace_id, span_id)",
+    "turns": "(trace_id, span_id)",
+    "human_messages": "(span_id, ordinal)",
+    "message_parts": "(span_id, direction, message_index, part_index)",
+    "content": "hash",
+}
+"""Table → what identifies a row."""
 
 
 class FaultyClient:
@@ -38,14 +50,22 @@ class FaultyClient:
         return getattr(self._client, name)
 
 
-def main(store_dir: str, seed: str, table: str) -> None:
+def main(store_dir: str, seeds: str, table: str) -> None:
     """Runs it."""
     store = Store(f"chdb://{store_dir}")
     client = store.connect(database="default")
     migrate(client, store.database)
     faulty: Any = FaultyClient(client, table, lambda: os.kill(os.getpid(), signal.SIGKILL))
-    receipts = Inserter(faulty).insert([[rows_of(record, 1_800_000_000_000) for record in sample_spans(60, seed=int(seed))]])
-    sys.stdout.write(json.dumps([receipts[0].spans, receipts[0].duplicates]) + "\n")
+    inserter, receipts = Inserter(faulty), []
+    for seed in seeds.split(","):
+        receipt = inserter.insert(
+            [[rows_of(record, 1_800_000_000_000) for record in sample_spans(SPANS, seed=int(seed))]]
+        )[0]
+        receipts.append([receipt.spans, receipt.duplicates])
+    doubled = {
+        name: client.query(f"SELECT count() - uniqExact({key}) FROM {name}").first_row[0] for name, key in KEYS.items()
+    }
+    sys.stdout.write(json.dumps({"receipts": receipts, "doubled": doubled}) + "\n")
     client.close()
 
 

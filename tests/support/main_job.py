@@ -93,6 +93,7 @@ def block_outlives_the_proxy(played: Played) -> None:
     def kill(request: ReceivedRequest) -> None:
         if not killed and request.session_id == session.id:
             killed.append(played.kill_proxy())
+            played.killed += 1
 
     played.meddler.before = kill
     try:
@@ -106,6 +107,23 @@ def block_outlives_the_proxy(played: Played) -> None:
     assert len(after) > len(before) + 1
     assert set(after) == set(before)
     assert len(set(after)) == 1
+    history_is_stored_once(played)
+
+
+def history_is_stored_once(played: Played) -> None:
+    """However often it was resent, and by whichever proxy it was seen, each message is stored once and has its turn."""
+    repeated = (
+        "SELECT count() AS rows, uniqExact(message_index, part_index, direction) AS places FROM message_parts "
+        "WHERE session_id = {session:String} AND direction = 'input' AND conversation IN "
+        "(SELECT conversation FROM inferences WHERE call_class = 'main')"
+    )
+    for session in played.story.cast:
+        played.captured(session)
+        (row,) = played.store.rows(repeated, session=session.id)
+        turns = played.spans(session, "turn_index, prompt", "turns")
+        assert int(row["rows"]) == int(row["places"]) > 0
+        assert [int(turn["turn_index"]) for turn in turns] == list(range(len(turns)))
+        assert all(turn["prompt"] for turn in turns)
 
 
 def system_blocks(played: Played, session_id: str) -> list[str]:
@@ -121,6 +139,7 @@ RULES = (
     memory_cites_the_users_words,
     prompt_cache_is_not_lost,
     explain_proves_the_insertion,
+    history_is_stored_once,
     block_outlives_the_proxy,
 )
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

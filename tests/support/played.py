@@ -13,24 +13,24 @@ from typing import Any
 from spanlore_proxy.demo.drivers import Driver
 from spanlore_proxy.demo.findings import Findings, gather
 from spanlore_proxy.demo.model_request import ReceivedRequest
-from spanlore_proxy.demo.model_server import ModelServer
-from spanlore_proxy.demo.replies import Reply
+from spanlore_proxy.demo.model_server import Answer, ModelServer, Script
 from spanlore_proxy.demo.scenario import TASK, answer
 from spanlore_proxy.demo.stage import Stage
-from spanlore_proxy.demo.store_view import StoreView
+from spanlore_proxy.demo.store_view import StoreView, wait_until
 from spanlore_proxy.demo.story import Session, Story
 
 
 @dataclass
 class Meddler:
-    """The scripted model, with something happening just before it answers a request."""
+    """The scripted model, which a test can have do something before it answers, or replace by another script."""
 
     before: Callable[[ReceivedRequest], None] | None = None
+    script: Script = answer
 
-    def __call__(self, request: ReceivedRequest) -> Reply:
+    def __call__(self, request: ReceivedRequest) -> Answer | None:
         if self.before is not None:
             self.before(request)
-        return answer(request)
+        return self.script(request)
 
 
 @dataclass
@@ -44,11 +44,20 @@ class Played:
     store: StoreView
     driver: Driver
     findings: Findings
+    killed: int = 0
+    """Requests that were under way when a test killed the proxy; these are not captured."""
 
-    def say(self, session: Session, prompt: str) -> str:
-        """One more prompt in a session that was opened before; the agent's output."""
-        command = self.driver.command(session.id, prompt, is_first=False)
-        return self.stage.spanlore("run", "--", *command, changes=self.driver.environment).stdout
+    def say(self, session: Session, prompt: str, *, is_first: bool = False, **changes: str) -> str:
+        """One more prompt in a session; the agent's output. `changes` is more environment."""
+        command = self.driver.command(session.id, prompt, is_first=is_first)
+        return self.stage.spanlore("run", "--", *command, changes=self.driver.environment | changes).stdout
+
+    def captured(self, session: Session) -> None:
+        """Waits until all of the session's requests are stored."""
+        expected = len(self.server.main_loop(session.id)) - self.killed
+        where = "WHERE session_id = {session:String} AND call_class IN ('main', 'subagent')"
+        sql = f"SELECT uniqExact(span_id) AS n FROM inferences {where}"
+        assert wait_until(lambda: int(self.store.rows(sql, session=session.id)[0]["n"]) >= expected)
 
     def json(self, *arguments: str) -> Any:
         """What a spanlore command prints as JSON."""

@@ -57,13 +57,14 @@ class ProxiedClient:
         } | names
 
 
-def counted(paths: Paths, name: str, reason: str) -> int:
-    """One of the proxy's counters, once its status file is newer than now."""
+def counted(paths: Paths, name: str, reason: str = "") -> int:
+    """One of the proxy's counters (over all reasons if none is given), once its status file is newer than now."""
     asked_at_s = time.time()
     while paths.proxy_status_file.stat().st_mtime < asked_at_s:
         time.sleep(0.05)
     counters = json.loads(paths.proxy_status_file.read_bytes())["counters"]
-    return int(counters.get(name, {}).get(reason, 0))
+    reasons = counters.get(name, {})
+    return int(reasons.get(reason, 0)) if reason else sum(reasons.values())
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:

@@ -224,7 +224,6 @@ def show(line: str) -> None:
 async def converse(prompt: str, conversation: Conversation) -> None:
     """One turn, through the proxy that the environment names."""
     async with aiohttp.ClientSession(trust_env=True, timeout=aiohttp.ClientTimeout(total=120)) as client:
-        show(f"  user   {prompt}")
         await run_turn(client, conversation, prompt)
 
 

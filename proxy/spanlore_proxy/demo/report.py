@@ -136,7 +136,7 @@ def _where(findings: Findings, stage: Stage, console: Console) -> None:
         f"  export SPANLORE_STATE_DIR={stage.paths.state_dir}\n"
         f"  export SPANLORE_CONFIG_DIR={stage.paths.config_dir}\n"
         "  spanlore up --detach\n"
-        f"  spanlore sessions; spanlore session {first}; spanlore memories\n"
+        f"  spanlore sessions; spanlore session {first}; spanlore memories --all\n"
         f"  spanlore explain {request}\n"
         "  spanlore down",
         soft_wrap=True,

@@ -37,9 +37,9 @@ class Cast:
     """The sessions of the story."""
 
     earlier: Session = field(default_factory=lambda: Session("earlier session", 0))
-    first: Session = field(default_factory=lambda: Session("run 1, without a memory", 0))
-    second: Session = field(default_factory=lambda: Session("run 2, with the memory", 0))
-    open: Session = field(default_factory=lambda: Session("open session, with a hint", 1))
+    first: Session = field(default_factory=lambda: Session("run 1, no memory", 0))
+    second: Session = field(default_factory=lambda: Session("run 2, memory", 0))
+    open: Session = field(default_factory=lambda: Session("open session, hint", 1))
 
     def __iter__(self) -> Iterator[Session]:
         return iter((self.earlier, self.first, self.second, self.open))
@@ -88,6 +88,7 @@ class Story:
         self._tell(f"\n▸ {title}")
         command = self._driver.command(session.id, prompt, is_first=session.id not in self._started)
         self._started.add(session.id)
+        self._tell(f"  user   {prompt}")
         done = self._stage.spanlore("run", "--", *command, changes=self._driver.environment)
         self._tell(done.stdout.rstrip())
 

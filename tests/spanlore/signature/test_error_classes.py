@@ -25,3 +25,17 @@ from spanlore.signature.error_classes import classify
 def test_a_line_has_the_class_its_words_tell(line: str, name: str) -> None:
     """The most exact name wins; unknown words have none."""
     assert classify(line) == name
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("module_401.py:401 assert ok", ""),
+        ("HTTP/1.1 401", "authentication"),
+        ("error: 403", "authentication"),
+        ("requests.exceptions.HTTPError: 403 Client Error", "authentication"),
+    ],
+)
+def test_a_status_number_counts_only_where_it_is_a_status(line: str, expected: str) -> None:
+    """401 as a line number or in a file's name says nothing about credentials."""
+    assert classify(line) == expected
