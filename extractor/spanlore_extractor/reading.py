@@ -259,16 +259,19 @@ class _Gathered:
             key = (row["session_id"], row["conversation"])
             self._conversations.setdefault(key, (row["call_class"], ""))
             turn, ordinal = int(row["turn_index"]), int(row["ordinal"])
+            channel = Channel(row["channel"]) if row["channel"] in Channel else Channel.USER_MESSAGE
+            # Only the message that opens a turn can have broken off the one before.
+            breaks_off = channel is Channel.USER_MESSAGE and (*key, turn - 1) in self._interrupted
             self._steps[key][(row["span_id"], -1, ordinal)] = HumanStep(
                 trace_id=row["trace_id"],
                 span_id=row["span_id"],
                 time_ns=int(row["time_ns"]),
-                channel=Channel(row["channel"]) if row["channel"] in Channel else Channel.USER_MESSAGE,
+                channel=channel,
                 text=row["text"],
                 ordinal=ordinal,
                 turn_index=turn,
                 step_index=int(row["step_index"]),
-                is_interruption=(*key, turn - 1) in self._interrupted,
+                is_interruption=breaks_off,
             )
 
     def sessions(self) -> list[MinedSession]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
 
-SWITCH_INTERVAL_S: Final = 0.0005
+SWITCH_INTERVAL_S: Final = 0.00002
 """How long the recorder's thread may hold the interpreter while the event loop wants it (default 5 ms)."""
 
 

@@ -68,7 +68,7 @@ def delegating(request: ReceivedRequest) -> Reply:
     done = len(request.results_since_prompt)
     if request.header("x-claude-code-request-class") == "subagent":
         return Reply((_bash("python3 nowhere.py"),)) if done == 0 else Reply((Say("It is not there."),))
-    if request.newest_prompt != "Look into it.":
+    if request.mentions("[SYSTEM NOTIFICATION"):
         return Reply((Say("Done."),))
     if done == 0:
         return Reply((Say("Two at once."), _bash("echo one"), _bash("echo two")))

@@ -63,7 +63,8 @@ def main(store_dir: str, seeds: str, table: str) -> None:
         )[0]
         receipts.append([receipt.spans, receipt.duplicates])
     doubled = {
-        name: client.query(f"SELECT count() - uniqExact({key}) FROM {name}").first_row[0] for name, key in KEYS.items()
+        name: client.query(f"SELECT count() - uniqExact({key}) FROM {name}").result_rows[0][0]
+        for name, key in KEYS.items()
     }
     sys.stdout.write(json.dumps({"receipts": receipts, "doubled": doubled}) + "\n")
     client.close()

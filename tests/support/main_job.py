@@ -114,8 +114,8 @@ def history_is_stored_once(played: Played) -> None:
     """However often it was resent, and by whichever proxy it was seen, each message is stored once and has its turn."""
     repeated = (
         "SELECT count() AS rows, uniqExact(message_index, part_index, direction) AS places FROM message_parts "
-        "WHERE session_id = {session:String} AND direction = 'input' AND conversation IN "
-        "(SELECT conversation FROM inferences WHERE call_class = 'main')"
+        "WHERE session_id = {session:String} AND direction = 'input' AND span_id IN "
+        "(SELECT span_id FROM inferences WHERE call_class = 'main')"
     )
     for session in played.story.cast:
         played.captured(session)

@@ -68,8 +68,10 @@ def _store() -> Iterator[RowSource]:
     from spanlore_collector.store.reader import StoreUnavailableError
 
     try:
-        reader, _ = connect(load_settings(), Paths.from_environ(child_environment({})))
-        yield reader
+        reader, client = connect(load_settings(), Paths.from_environ(child_environment({})))
+        client.close()
+        with reader:
+            yield reader
     except StoreUnavailableError as error:
         typer.echo(f"spanlore: {error}", err=True)
         raise typer.Exit(EXIT_NOT_RUNNING) from None

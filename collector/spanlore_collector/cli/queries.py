@@ -68,14 +68,26 @@ def session_spans(source: RowSource, session_id: str) -> SessionSpans:
             "toFloat64(cost_usd) AS cost_usd, injected_memory_ids, injected_bytes, injected_placements, "
             "injection_skipped, compacted, overhead_ns",
         ),
-        tool_calls=_spans(
-            source,
-            session_id,
-            "tool_calls",
-            "span_id, parent_span_id, trace_id, conversation, tool_call_id, tool_name, turn_index, step_index, "
-            "duration_ns, outcome, outcome_reason, exit_code, program, command, signature, error_class, error_line",
-        ),
+        tool_calls=_tool_calls(source, session_id),
     )
+
+
+def _tool_calls(source: RowSource, session_id: str) -> list[Row]:
+    calls = _spans(
+        source,
+        session_id,
+        "tool_calls",
+        "span_id, parent_span_id, trace_id, conversation, tool_call_id, tool_name, turn_index, step_index, "
+        "duration_ns, outcome, outcome_reason, exit_code, program, command, signature, error_class, error_line",
+    )
+    # Calls of one answer began at the same moment; their order is that in the answer.
+    asked = source.rows(
+        "SELECT tool_call_id, min(part_index) AS position FROM message_parts "
+        "WHERE session_id = {session:String} AND direction = 'output' AND tool_call_id != '' GROUP BY tool_call_id",
+        {"session": session_id},
+    )
+    positions = {row["tool_call_id"]: int(row["position"]) for row in asked}
+    return sorted(calls, key=lambda row: (int(row["start_time_ns"]), positions.get(row["tool_call_id"], 0)))
 
 
 def _spans(source: RowSource, session_id: str, table: str, columns: str) -> list[Row]:

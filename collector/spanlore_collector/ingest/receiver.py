@@ -74,6 +74,8 @@ class Receiver:
         return _success(prepared.refused, is_json=is_json)
 
     async def _prepare(self, request: web.Request, *, is_json: bool) -> Prepared:
+        if (request.content_length or 0) > MAX_BODY_BYTES:
+            raise BodyTooLargeError
         data = await request.read()
         encoding = request.headers.get("Content-Encoding", "").strip().lower()
         loop = asyncio.get_running_loop()

@@ -185,7 +185,7 @@ def forget(
 def _daemon() -> Iterator[tuple[Reader, MemoryClient]]:
     """The store and the API of the running daemon, or exit code 3 with what to do."""
     from spanlore.settings import Paths, child_environment, load_settings
-    from spanlore_collector.store.api_client import RequestRefusedError, connect
+    from spanlore_collector.store.api_client import RequestRefusedError, VersionConflictError, connect
     from spanlore_collector.store.client import StoreUnavailableError
     from spanlore_collector.store.reader import QueryFailedError
 
@@ -198,6 +198,8 @@ def _daemon() -> Iterator[tuple[Reader, MemoryClient]]:
                 client.close()
     except StoreUnavailableError as error:
         _fail(str(error), NOT_RUNNING)
+    except VersionConflictError as error:
+        _fail(f"{error} Say it once more.", WRONG)
     except (RequestRefusedError, QueryFailedError) as error:
         _fail(str(error), WRONG)
 

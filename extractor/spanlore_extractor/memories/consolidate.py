@@ -7,6 +7,7 @@ are immune, what was forgotten stays forgotten. Two fixes that are each other's 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -112,6 +113,10 @@ class _State:
 
     def __init__(self, memories: dict[str, Memory], redactor: Redactor, now_ns: int) -> None:
         self.memories = memories
+        self._by_slot: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        self._by_value: dict[tuple[str, Kind, str], set[str]] = defaultdict(set)
+        for memory in memories.values():
+            self._index(memory)
         self.operations: list[Operation] = []
         self.refused: list[Refused] = []
         self._redactor = redactor
@@ -132,8 +137,14 @@ class _State:
     def _refuse(self, candidate: Candidate, reason: str) -> None:
         self.refused.append(Refused(candidate, reason))
 
+    def _index(self, memory: Memory) -> None:
+        """What a memory is about and says never changes, so an id is only ever added."""
+        self._by_slot[memory.scope, memory.subject, memory.slot].add(memory.id)
+        self._by_value[memory.scope, memory.kind, memory.value].add(memory.id)
+
     def _do(self, verb: Verb, memory: Memory, reason: str) -> None:
         self.memories[memory.id] = memory
+        self._index(memory)
         self.operations.append(Operation(verb, memory, reason))
 
     def _cancel(self, candidate: Candidate, known: Memory | None) -> None:
@@ -202,18 +213,14 @@ class _State:
         """Live memories that say something else of the same subject and slot, by id."""
         if not candidate.slot or candidate.slot == "statement":
             return []
-        return sorted(
-            (
-                memory
-                for memory in self.memories.values()
-                if memory.status in _LIVE
-                and memory.id != candidate.id
-                and (memory.scope, memory.subject, memory.slot) == (candidate.scope, candidate.subject, candidate.slot)
-                and memory.value != candidate.value
-                and (not memory.harness or not candidate.harness or memory.harness == candidate.harness)
-            ),
-            key=lambda memory: memory.id,
-        )
+        about = self._by_slot.get((candidate.scope, candidate.subject, candidate.slot), set())
+        return [
+            memory
+            for memory in (self.memories[key] for key in sorted(about))
+            if memory.status in _LIVE
+            and memory.value != candidate.value
+            and (not memory.harness or not candidate.harness or memory.harness == candidate.harness)
+        ]
 
     def _retire_opposite(self, candidate: Candidate) -> bool:
         """Whether a known memory says the reverse; it is retired then, and the candidate is not taken."""
@@ -221,12 +228,12 @@ class _State:
         if candidate.kind not in (Kind.USAGE, Kind.LOCATION) or not inverse:
             return False
         found = False
-        for memory in sorted(self.memories.values(), key=lambda memory: memory.id):
-            same = memory.kind is candidate.kind and memory.scope == candidate.scope and memory.value == inverse
-            if same and memory.status in _LIVE and not memory.pinned:
+        for key in sorted(self._by_value.get((candidate.scope, candidate.kind, inverse), ())):
+            memory = self.memories[key]
+            if memory.status in _LIVE and not memory.pinned:
                 reason = "the opposite was a fix as well"
                 self._do(Verb.RETIRED, _next(memory, status=Status.RETIRED, note=reason), reason)
-            found = found or (same and memory.status in (*_LIVE, Status.RETIRED))
+            found = found or memory.status in (*_LIVE, Status.RETIRED)
         return found
 
 

@@ -19,7 +19,7 @@ _SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     for name, pattern in (
         ("runs code from the network",
          r"(?:curl|wget|fetch|iwr|invoke-webrequest|irm|http)\b[^\n]{0,200}?(?:\|\s*(?:sudo\s+)?(?:ba|z|da|"
-         r"k)?sh\b|\|\s*(?:sudo\s+)?(?:python|perl|ruby|node|php|iex)\b)|"
+         r"k)?sh\b|\|\s*(?:sudo\s+)?(?:python[\d.]*|perl|ruby|node|php|iex)\b)|"
          r"(?:ba|z|da)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)|\beval\s+[\"'(]*\$?\(?\s*(?:curl|wget)|"
          r"\biex\b[^\n]{0,80}(?:http|download)|"
          r"source\s+<\(\s*(?:curl|wget)|python\d?\s+-c\s+[\"'].{0,120}(?:urlopen|requests\.get)"),
@@ -70,10 +70,11 @@ _FETCH: Final = re.compile(
 )
 _ADVICE: Final = re.compile(
     r"^\W*(?:please|you (?:must|should|need to|have to|can|may)|must|always|never|do not|don'?t|make sure|ensure|"
-    r"remember|important|note|warning to|"
+    r"remember|important|warning to|"
     r"run|execute|install|use|try|add|set|export|delete|remove|open|visit|download|copy|paste|send|call|invoke|"
     r"write|create|edit|update|change|tell|reply|respond|say|output|print)\b(?!:)"
-    r"|\b(?:you must|you should|you need to|please (?:run|install|use|execute|do)|run the following|to fix this|"
+    r"|^\W*(?:important|note|attention)\s*:|\b(?:you must|you should|you need to|please (?:run|install|use|"
+    r"execute|do)|run the following|to fix this|"
     r"instructions?:)\b",
     re.I,
 )  # fmt: skip

@@ -16,6 +16,8 @@ from spanlore.spans.place import Channel, Outcome
 from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, prose, sentences
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
 
+LOOK_BACK: Final = 50
+"""How many steps before a message are looked at."""
 MAX_RULE_CHARS: Final = 300
 """A longer text is an explanation, not a rule that can be quoted as one."""
 
@@ -142,13 +144,13 @@ def find_corrections(conversation: Conversation) -> tuple[list[Correction], list
     for index, step in enumerate(conversation.steps):
         if not isinstance(step, HumanStep):
             continue
-        before = conversation.steps[:index]
-        reason = _why_not(step, before[-30:], seen)
+        before = conversation.steps[max(0, index - LOOK_BACK) : index]
+        reason = _why_not(step, before, seen)
         seen.add(step.text.strip())
         if reason:
             none.append(NoCorrection(step, reason))
             continue
-        signals = _signals(step, before[-30:])
+        signals = _signals(step, before)
         if signals:
             found.append(_correction(step, signals, before))
         else:

@@ -275,7 +275,7 @@ def word_distance(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[floa
         if tag == "replace" and len(old) == len(new):
             for word, other in zip(old, new, strict=True):
                 ratio = difflib.SequenceMatcher(None, word[:2000], other[:2000], autojunk=False).ratio()
-                if ratio < 0.8 and (low and before[low - 1] in _SCRIPT_OPTIONS or _is_long_text(word)):
+                if ratio < 0.8 and ((low and before[low - 1] in _SCRIPT_OPTIONS) or _is_long_text(word)):
                     return 1.0, False
                 if looks_like_path(word) and looks_like_path(other):
                     changed += 1 - max(ratio, similarity(word, other))

@@ -26,6 +26,8 @@ class Conversation:
     """Bodies of consecutive requests, each a little longer than the one before."""
 
     session_id: str
+    opening: bytes
+    """The session's first request, one user message: where spanlore decides on its block. Sent first, never timed."""
     bodies: tuple[bytes, ...]
 
 
@@ -35,6 +37,7 @@ def conversation(target_bytes: int, requests: int, seed: int, session_id: str) -
     messages: list[dict[str, Any]] = [{"role": "user", "content": [_text(_prose(rng, 400))]}]
     system = [_text("You are a coding agent."), {**_text(_prose(rng, 1500)), "cache_control": {"type": "ephemeral"}}]
     tools = [_tool(name, rng) for name in ("Bash", "Read", "Edit")]
+    opening = _body(system, tools, messages, session_id)
     step = 0
     while len(_body(system, tools, messages, session_id)) < target_bytes - MESSAGE_BYTES:
         messages += _step(rng, step)
@@ -44,7 +47,7 @@ def conversation(target_bytes: int, requests: int, seed: int, session_id: str) -
         bodies.append(_body(system, tools, messages, session_id))
         messages = [*messages, *_step(rng, step, short=True)]
         step += 1
-    return Conversation(session_id, tuple(bodies))
+    return Conversation(session_id, opening, tuple(bodies))
 
 
 def _body(system: list[Any], tools: list[Any], messages: list[Any], session_id: str) -> bytes:

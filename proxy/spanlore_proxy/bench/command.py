@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from spanlore.main import group
 
 if TYPE_CHECKING:
     from spanlore_proxy.bench.load import Target
+    from spanlore_proxy.bench.targets import Stage
 
 SIZES = {"10 KB": 10_000, "200 KB": 200_000, "1 MB": 1_000_000}
 ADDED_BUDGET_MS = {"10 KB": 0.7, "200 KB": 1.0, "1 MB": 3.0}
@@ -25,6 +27,8 @@ DELAY_BUDGET = 1.15
 FLAT_BUDGET = 0.8
 ROUNDS = 3
 OURS, BARE = "spanlore", "bare mitmdump"
+SETTLE_S = 60
+WORK = "what spanlore did of these requests"
 RATE = "requests/s, 20 connections, 200 KB"
 DELAY = "streamed chunk delay, 3 streams, 5 ms apart"
 FLAT = "streamed chunks/s flat out, 10 streams"
@@ -50,11 +54,13 @@ def register(app: typer.Typer) -> None:
 
 async def measure(folder: Path, requests: int) -> dict[str, Any]:
     """The whole benchmark: rows with milliseconds and ratios, the budgets, and whether they were kept."""
-    from spanlore_proxy.bench.targets import all_targets
+    from spanlore_proxy.bench.targets import stage
 
-    with all_targets(folder) as targets:
+    with stage(folder) as running:
+        targets = running.targets
         rows = [await _request_row(targets, size, requests) for size in SIZES]
         rows.append(await _rate_row(targets))
+        rows.append(await _work_row(running))
         rows += await _stream_rows(targets)
     return judge(rows)
 
@@ -98,6 +104,21 @@ async def _rate_row(targets: Sequence[Target]) -> dict[str, Any]:
     }
 
 
+async def _work_row(running: Stage) -> dict[str, Any]:
+    """That everything was on: what was injected, captured and stored of the requests so far."""
+    deadline = time.monotonic() + SETTLE_S
+    counts = running.counts()
+    while time.monotonic() < deadline and _sum(counts, "shipped") < _sum(counts, "requests"):
+        await asyncio.sleep(1)
+        counts = running.counts()
+    names = ("requests", "injected", "captured", "shipped", "lost", "passthrough")
+    return {"what": WORK, **{f"{name} count": _sum(counts, name) for name in names}}
+
+
+def _sum(counts: dict[str, dict[str, int]], name: str) -> int:
+    return sum(counts.get(name, {}).values())
+
+
 async def _stream_rows(targets: Sequence[Target]) -> list[dict[str, Any]]:
     from spanlore_proxy.bench.bodies import conversation
     from spanlore_proxy.bench.load import chunk_delays_ms, chunks_per_s
@@ -129,6 +150,8 @@ def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
     by_what = {row["what"]: row for row in rows}
     kept = [by_what[f"request {size}"]["added_over_bare_p50_ms"] <= ADDED_BUDGET_MS[size] for size in SIZES]
     kept.append(by_what[RATE]["x_bare"] >= RATE_BUDGET)
+    work = by_what[WORK]
+    kept.append(work["injected count"] == work["captured count"] == work["shipped count"] == work["requests count"])
     kept.append(by_what[DELAY]["x_bare_p50"] <= DELAY_BUDGET)
     kept.append(by_what[FLAT]["x_bare"] >= FLAT_BUDGET)
     return {
@@ -137,6 +160,7 @@ def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "budgets": {
             **{f"request {size} added_over_bare_p50_ms at most": ms for size, ms in ADDED_BUDGET_MS.items()},
             "requests/s x_bare at least": RATE_BUDGET,
+            "share of requests injected, captured and stored": 1.0,
             "chunk delay x_bare_p50 at most": DELAY_BUDGET,
             "chunks/s flat out x_bare at least": FLAT_BUDGET,
         },

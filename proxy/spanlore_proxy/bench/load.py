@@ -45,6 +45,9 @@ async def latencies_ms(
     out: dict[str, list[float]] = {target.name: [] for target in targets}
     sessions = {target.name: target.session(1) for target in targets}
     try:
+        for target in targets:
+            talk = conversations[target.name]
+            await _post(sessions[target.name], target, talk.opening, talk.session_id)
         count = len(next(iter(conversations.values())).bodies)
         for index in range(count):
             for offset in range(len(targets)):
@@ -67,7 +70,7 @@ async def requests_per_s(target: Target, conversations: Sequence[Conversation]) 
             await _post(session, target, body, talk.session_id)
 
     async with target.session(len(conversations)) as session:
-        await asyncio.gather(*(_post(session, target, talk.bodies[0], talk.session_id) for talk in conversations))
+        await asyncio.gather(*(_post(session, target, talk.opening, talk.session_id) for talk in conversations))
         started = time.perf_counter()
         await asyncio.gather(*(one(session, talk) for talk in conversations))
         spent = time.perf_counter() - started

@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from spanlore.memory.memory import Kind, Memory, Source, Status, memory_id, memory_to_json
@@ -23,8 +24,21 @@ START_TIMEOUT_S = 60.0
 MEMORIES = 200
 
 
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is compared, and where spanlore's own counters lie."""
+
+    targets: list[Target]
+    paths: Paths
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """The proxy's counters, at most a second old."""
+        counters: dict[str, dict[str, int]] = json.loads(self.paths.proxy_status_file.read_text())["counters"]
+        return counters
+
+
 @contextlib.contextmanager
-def all_targets(folder: Path) -> Iterator[list[Target]]:
+def stage(folder: Path) -> Iterator[Stage]:
     """The three targets, started; everything is stopped and may be deleted afterwards."""
     cert = folder / "upstream.pem"
     write_certificate(cert, datetime.datetime.now(datetime.UTC))
@@ -35,7 +49,8 @@ def all_targets(folder: Path) -> Iterator[list[Target]]:
         stack.enter_context(_process(upstream, port, folder / "upstream.log"))
         bare = stack.enter_context(_mitmdump(folder, cert, url))
         ours = stack.enter_context(_spanlore(folder, cert, url))
-        yield [Target("direct", url, None, str(cert)), bare, ours]
+        paths = Paths.from_environ(_environment(folder))
+        yield Stage([Target("direct", url, None, str(cert)), bare, ours], paths)
 
 
 def free_port() -> int:
@@ -61,14 +76,8 @@ def _mitmdump(folder: Path, cert: Path, url: str) -> Iterator[Target]:
 @contextlib.contextmanager
 def _spanlore(folder: Path, cert: Path, url: str) -> Iterator[Target]:
     environment = {
-        "SPANLORE_STATE_DIR": str(folder / "state"),
-        "SPANLORE_CONFIG_DIR": str(folder / "config"),
-        "SPANLORE_PROXY_PORT": "0",
-        "SPANLORE_COLLECTOR_PORT": "0",
-        "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": "0",
-        "SPANLORE_PROXY_HOSTS": "localhost",
+        **_environment(folder),
         "SPANLORE_PROXY_UPSTREAM_CA": str(cert),
-        "SPANLORE_INJECTION_WITHHOLD_SHARE": "0",
     }
     paths = Paths.from_environ(environment)
     paths.ensure()
@@ -85,6 +94,18 @@ def _spanlore(folder: Path, cert: Path, url: str) -> Iterator[Target]:
             yield Target("spanlore", url, f"http://{credentials}@127.0.0.1:{port}", str(paths.ca_cert))
         finally:
             _stop(process)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        "SPANLORE_STATE_DIR": str(folder / "state"),
+        "SPANLORE_CONFIG_DIR": str(folder / "config"),
+        "SPANLORE_PROXY_PORT": "0",
+        "SPANLORE_COLLECTOR_PORT": "0",
+        "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": "0",
+        "SPANLORE_PROXY_HOSTS": "localhost",
+        "SPANLORE_INJECTION_WITHHOLD_SHARE": "0",
+    }
 
 
 def _give_run(paths: Paths) -> str:

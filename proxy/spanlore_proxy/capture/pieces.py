@@ -2,8 +2,8 @@
 
 An agent resends its whole past with each call. Cut like this, consecutive bodies consist of the same pieces but for
 the newest ones, and a store that is addressed by content keeps each once. The pieces put together are the body again,
-byte for byte. Fast where the client writes like `JSON.stringify` (0.6 ms for 1 MB); a scan with the standard library's
-decoder otherwise (3 ms); what is not a JSON object stays in one piece.
+byte for byte; an element's piece begins with the comma before it. Fast where the client writes like `JSON.stringify`
+(0.6 ms for 1 MB); a scan with the standard library's decoder otherwise (3 ms); what is not a JSON object stays whole.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ def _bounds_compact(body: bytes, document: dict[str, Any]) -> list[int] | None:
             data = orjson.dumps(item)
             if not body.startswith(data, position) or (is_list and body[position - 1] not in (b"[,"[number > 0],)):
                 return None
-            if is_list or len(data) >= MIN_LIST_VALUE_BYTES:
-                bounds += [position, position + len(data)]
+            if number == 0 and (is_list or len(data) >= MIN_LIST_VALUE_BYTES):
+                bounds.append(position)
             position += len(data)
+            if is_list or len(data) >= MIN_LIST_VALUE_BYTES:
+                bounds.append(position)
         position += is_list
     return bounds
 
@@ -62,8 +64,8 @@ def _bounds_scanned(text: str) -> Iterator[int]:
         position = _skip(text, _expect(text, _skip(text, position), ":"))
         if text[position] == "[":
             position = _skip(text, position + 1)
+            yield position
             while text[position] != "]":
-                yield position
                 _, position = decode(text, position)
                 yield position
                 position = _skip(text, position)

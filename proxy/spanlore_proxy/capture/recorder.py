@@ -39,6 +39,8 @@ from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 
 MAX_QUEUED_BYTES: Final = 256 * 1024**2
 MAX_GROUP: Final = 32
+URGENT_BYTES: Final = MAX_QUEUED_BYTES // 4
+"""With more than this in the queue the recorder gives way to nobody."""
 IDLE_CHECK_S: Final = 15.0
 MAX_AGENTS: Final = 64
 
@@ -78,9 +80,11 @@ class Recorder:
         counts: Counters,
         refresh: Callable[[Workplace], Workplace] = lambda workplace: workplace,
         on_spooled: Callable[[], None] = lambda: None,
+        give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in the thread."""
+        """`refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in the thread;
+        `give_way(is_urgent)` before each exchange, and may wait until agents are served."""
         self._spool = spool
         self._tracker = tracker
         self._states = states
@@ -91,6 +95,8 @@ class Recorder:
         self._counts = counts
         self._refresh = refresh
         self._on_spooled = on_spooled
+        self._give_way = give_way
+        self._is_stopping = False
         self._clock_ns = clock_ns
         self._queue: queue.SimpleQueue[Captured | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -118,6 +124,7 @@ class Recorder:
 
     def stop(self, timeout_s: float) -> bool:
         """Records what is queued, then ends; False when that takes longer."""
+        self._is_stopping = True
         self._queue.put(None)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
@@ -168,6 +175,7 @@ class Recorder:
         group = _Group()
         self._oldest_ns = captured[0].end_time_ns
         for item in captured:
+            self._give_way(self._is_urgent)
             try:
                 self._observe(item, group)
             except Exception as error:
@@ -216,6 +224,9 @@ class Recorder:
             group.logged.append(
                 (log_entry(captured, records[-1].span_id.hex(), self._redact), exchange.request_body, request)
             )
+
+    def _is_urgent(self) -> bool:
+        return self._is_stopping or self._queued_bytes > URGENT_BYTES
 
     def _payload(self, records: list[SpanRecord]) -> bytes:
         return encode_request(strip_records(records) if self._is_metadata_only else records)

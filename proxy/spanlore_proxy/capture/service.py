@@ -29,6 +29,7 @@ from spanlore_proxy.capture.counters import Counters
 from spanlore_proxy.capture.interception import Interception, OpenedHosts
 from spanlore_proxy.capture.ledger_db import LedgerDb
 from spanlore_proxy.capture.master import EmbeddedProxy
+from spanlore_proxy.capture.quiet import QuietMoments
 from spanlore_proxy.capture.recorder import Recorder
 from spanlore_proxy.capture.redacting import redact_with
 from spanlore_proxy.capture.runs import RunRegistry
@@ -175,6 +176,7 @@ class ProxyService:
             counts=self.counts,
             refresh=self._workplaces.refreshed,
             on_spooled=self._shipper.wake,
+            give_way=QuietMoments(asyncio.get_running_loop()).wait,
         )
 
     def _make_injector(self) -> Injector:

@@ -30,7 +30,11 @@ from spanlore_proxy.capture.state_db import open_database
 ADDRESS_BYTES: Final = 12
 MAX_LITERAL_BYTES: Final = 48
 """Shorter pieces (commas, brackets, keys) stand in the manifest itself."""
+MIN_SECRET_BYTES: Final = 8
+"""Shorter literals are commas and brackets; there is no secret in them to look for."""
 MAX_LOGGED_BODY_BYTES: Final = 32 * 1024**2
+MAX_KNOWN: Final = 50_000
+"""Addresses remembered in memory, so that a resent history costs a hash a message and no query."""
 
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pieces (address BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
@@ -104,6 +108,7 @@ class WireLog:
         self._max_bytes = max_bytes
         self._redact = redact
         self._compress = zstandard.ZstdCompressor(level=3).compress
+        self._known: set[bytes] = set()
         self._db = open_database(path)
         try:
             self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")
@@ -118,12 +123,16 @@ class WireLog:
         Raises:
             sqlite3.Error: disk full or broken; the log stays as it was.
         """
-        with self._db:
-            manifest, redactions = self._manifest(body[:MAX_LOGGED_BODY_BYTES], document, request.insertions)
-            self._db.execute(
-                "INSERT INTO requests (id, facts, manifest) VALUES (?, ?, ?)",
-                (request.id, _facts(request, redactions), manifest),
-            )
+        try:
+            with self._db:
+                manifest, redactions = self._manifest(body[:MAX_LOGGED_BODY_BYTES], document, request.insertions)
+                self._db.execute(
+                    "INSERT INTO requests (id, facts, manifest) VALUES (?, ?, ?)",
+                    (request.id, _facts(request, redactions), manifest),
+                )
+        except BaseException:
+            self._known.clear()  # what was rolled back is not known
+            raise
         if self.size_bytes() > self._max_bytes:
             self.shrink(self._max_bytes * 3 // 4)
 
@@ -156,31 +165,42 @@ class WireLog:
         marks = sorted(insertion.offset for insertion in insertions)
         for piece in cut(body, document):
             # A piece is cut once more where something was inserted, at the same place in every later request.
-            inside = [mark - position for mark in marks if position <= mark < position + len(piece)]
-            for number, (start, end) in enumerate(pairwise([0, *inside, len(piece)])):
+            end = position + len(piece)
+            inside = [mark - position for mark in marks if position <= mark < end]
+            for number, (start, stop) in enumerate(pairwise([0, *inside, len(piece)])):
                 if number:
                     manifest.append(_Kind.INSERTION)
-                if end > start:
-                    entry, found = self._entry(piece[start:end])
-                    manifest += entry
-                    redactions += found
-            position += len(piece)
+                if stop > start:
+                    redactions += self._append(manifest, piece[start:stop])
+            position = end
         return bytes(manifest), redactions
 
-    def _entry(self, piece: bytes) -> tuple[bytes, int]:
+    def _append(self, manifest: bytearray, piece: bytes) -> int:
+        """Adds the entry of one piece, and the piece itself if it is new; how many secrets were in it."""
         if len(piece) <= MAX_LITERAL_BYTES:
-            text, redactions = redact_json(piece.decode("utf-8", "replace"), self._redact)
+            text, redactions = piece.decode("utf-8", "replace"), 0
+            if len(piece) >= MIN_SECRET_BYTES:
+                text, redactions = redact_json(text, self._redact)
             data = text.encode()
-            return bytes((_Kind.LITERAL,)) + len(data).to_bytes(2, "big") + data, redactions
+            manifest += bytes((_Kind.LITERAL,)) + len(data).to_bytes(2, "big") + data
+            return redactions
         address = hashlib.blake2b(piece, digest_size=ADDRESS_BYTES).digest()
-        entry = bytes((_Kind.PIECE,)) + address
+        manifest.append(_Kind.PIECE)
+        manifest += address
+        return 0 if address in self._known else self._keep(address, piece)
+
+    def _keep(self, address: bytes, piece: bytes) -> int:
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+        self._known.add(address)
         if self._db.execute("SELECT 1 FROM pieces WHERE address = ?", (address,)).fetchone():
-            return entry, 0
+            return 0
         text, redactions = redact_json(piece.decode("utf-8", "replace"), self._redact)
         self._db.execute("INSERT INTO pieces VALUES (?, ?)", (address, self._compress(text.encode())))
-        return entry, redactions
+        return redactions
 
     def _drop_unused_pieces(self) -> None:
+        self._known.clear()
         used: set[bytes] = set()
         for (manifest,) in self._db.execute("SELECT manifest FROM requests"):
             used.update(address for kind, address in _entries(manifest) if kind is _Kind.PIECE)
@@ -248,10 +268,11 @@ def forwarded_body(body: str, insertions: Sequence[LoggedInsertion]) -> str:
 def redact_json(text: str, redact: Callable[[str], tuple[str, int]]) -> tuple[str, int]:
     """A piece of a JSON body without its secrets. Where it is a value of its own its strings are looked at as they
     read, since a key in PEM form has no line ends in escaped text; a piece without secrets stays as it was written."""
+    bare = text.lstrip(", \t\r\n")
     try:
-        value, found = redact_value(orjson.loads(text), redact)
+        value, found = redact_value(orjson.loads(bare), redact)
         if found:
-            return orjson.dumps(value).decode(), found
+            return text[: len(text) - len(bare)] + orjson.dumps(value).decode(), found
     except (ValueError, RecursionError):
         pass  # a fragment
     return redact(text)

@@ -37,7 +37,7 @@ def test_an_added_memory_is_read_back_whole(store: Store) -> None:
     with store.connect() as client:
         applied = MemoryTable(client).apply(client, [Operation(Verb.ADDED, added, reason="seen twice")])
         events = events_of(client, added.id)
-        row = client.query("SELECT version, status, json FROM memories FINAL WHERE id = 'm-added'").first_row
+        row = client.query("SELECT version, status, json FROM memories FINAL WHERE id = 'm-added'").result_rows[0]
 
         assert MemoryTable(client).get(added.id) == added
     assert applied == 1

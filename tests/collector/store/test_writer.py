@@ -48,7 +48,7 @@ def test_a_future_is_done_when_the_rows_are_committed(store: Store, writer: Writ
     rows = rows_for(301)
     receipt = writer.submit(rows, 100).result(WAIT_S)
     with store.connect() as client:
-        found = client.query(f"SELECT count() FROM otel_traces WHERE TraceId = '{rows[0].trace_id}'").first_row[0]
+        found = client.query(f"SELECT count() FROM otel_traces WHERE TraceId = '{rows[0].trace_id}'").result_rows[0][0]
 
     assert receipt.spans == 20
     assert found == sum(row.trace_id == rows[0].trace_id for row in rows)

@@ -5,14 +5,14 @@ from typing import Any
 import orjson
 from hypothesis import given
 from hypothesis import strategies as st
-from support.payloads import PAYLOADS
-from support.told import START_NS
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
 from spanlore.memory.operations import Operation, Verb, operation_to_json
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.consolidate import MAX_EVIDENCE, Consolidation, authority, consolidate
 from spanlore_extractor.mining.candidate import Candidate
+from support.payloads import PAYLOADS
+from support.told import START_NS
 
 REDACTOR = Redactor(())
 NOW_NS = START_NS + 10**15

@@ -2,13 +2,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.payloads import PAYLOADS
-from support.told import START_NS
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Source, Status
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.gate import COSTLY_NS, examine, is_costly, promote
 from spanlore_extractor.mining.candidate import Candidate
+from support.payloads import PAYLOADS
+from support.told import START_NS
 
 REDACTOR = Redactor(())
 

@@ -1,5 +1,4 @@
 import pytest
-from support.payloads import PAYLOADS
 
 from spanlore_extractor.memories.shapes import (
     asks_to_fetch,
@@ -9,6 +8,7 @@ from spanlore_extractor.memories.shapes import (
     reads_as_instruction,
     suspicious,
 )
+from support.payloads import PAYLOADS
 
 ORDINARY = [
     "always run the tests with `make check`",

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.told import START_NS
 
 from spanlore.memory.memory import Kind, Source
 from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, clip, day_of, quoted_parts, text_of, why_of
 from spanlore_extractor.mining.candidate import Candidate
+from support.told import START_NS
 
 
 def candidate(kind: Kind, **changes: Any) -> Candidate:
@@ -49,7 +49,8 @@ FAILED = "`make chek` failed with “no rule to make target 'chek'”"
         ),
         (
             candidate(Kind.TRAP, paths=("src/a.py",)),
-            f"{FAILED} in more than one session, each time until code was changed; what was changed before it passed: `src/a.py`.",
+            f"{FAILED} in more than one session, each time until code was changed; "
+            "what was changed before it passed: `src/a.py`.",
         ),
         (candidate(Kind.DEAD_END), f"{FAILED}, again and again in one session, and was not solved there."),
         (candidate(Kind.CORRECTION, quote="never stash", failed=""), 'The user said (2026-11-30): "never stash"'),

@@ -1,8 +1,8 @@
 import pytest
-from support.told import Told, corrected
 
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.corrections import Correction, find_corrections, is_durable
+from support.told import Told, corrected
 
 
 def only(told: Told) -> Correction | str:

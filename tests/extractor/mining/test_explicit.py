@@ -1,7 +1,7 @@
 import pytest
-from support.told import Told
 
 from spanlore_extractor.mining.explicit import find_statements
+from support.told import Told
 
 
 def statements(text: str) -> list[str]:

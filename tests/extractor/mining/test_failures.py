@@ -1,10 +1,9 @@
 from typing import Any
 
-from support.told import Told, failing_tests
-
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.failures import Findings, find_deltas
 from spanlore_extractor.mining.pairing import DeltaType
+from support.told import Told, failing_tests
 
 WINDOW_NS = 600 * 10**9
 RTK = ("rtk bun run test", "error: unrecognized subcommand 'bun'", 2)

@@ -7,7 +7,8 @@ from spanlore_extractor.mining.hygiene import is_mostly_pasted, prose, sentences
 
 def test_pasted_lines_are_left_out() -> None:
     """A log, a diff, a prompt with its output: what is left is what the person wrote."""
-    text = "this is still wrong:\n\n❯ make test\n--- FAIL: TestA (0.01s)\n+ added line\nsrc/a.go:12: undefined: x\n\nfix the import"
+    log = "❯ make test\n--- FAIL: TestA (0.01s)\n+ added line\nsrc/a.go:12: undefined: x"
+    text = f"this is still wrong:\n\n{log}\n\nfix the import"
 
     assert prose(text) == "this is still wrong:\nfix the import"
 

@@ -1,5 +1,4 @@
 import pytest
-from support.told import Told, failing_tests
 
 from spanlore.memory.memory import EvidenceRole, Kind
 from spanlore.spans.place import Outcome
@@ -7,6 +6,7 @@ from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.failures import find_deltas
 from spanlore_extractor.mining.lessons import dead_end_of, lesson_of, relative, shown_command
 from spanlore_extractor.mining.loops import find_loops
+from support.told import Told, failing_tests
 
 WINDOW_NS = 600 * 10**9
 

@@ -1,7 +1,6 @@
-from support.told import Told
-
 from spanlore_extractor.mining.failures import find_deltas
 from spanlore_extractor.mining.loops import Loop, find_loops
+from support.told import Told
 
 BOOM = ("docker build .", "ERROR: failed to solve: no route to registry", 1)
 

@@ -1,10 +1,9 @@
 from dataclasses import replace
 
-from support.told import Told, corrected, failing_tests
-
 from spanlore.genai.inference import CallClass
 from spanlore.memory.memory import USER_SCOPE, Kind
 from spanlore_extractor.mining.miner import Mined, mine_session
+from support.told import Told, corrected, failing_tests
 
 WINDOW_NS = 600 * 10**9
 

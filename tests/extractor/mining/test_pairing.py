@@ -1,5 +1,4 @@
 import pytest
-from support.told import Told, steps_of
 
 from spanlore.spans.place import Outcome
 from spanlore_extractor.mining.pairing import (
@@ -16,6 +15,7 @@ from spanlore_extractor.mining.pairing import (
 )
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import take_apart
+from support.told import Told, steps_of
 
 
 def tools(told: Told) -> list[ToolStep]:
@@ -38,7 +38,8 @@ def paired(told: Told) -> Match | None:
         ("make check", "make: *** No rule", "cd api && make check", DeltaType.LOCATION),
         ("pytest -q", "ModuleNotFoundError: No module named 'yaml'", "pip install pyyaml yaml", DeltaType.ENVIRONMENT),
         ("make build", "go: updates needed; to update it:\n\tgo mod tidy", "go mod tidy", DeltaType.ENVIRONMENT),
-        ("echo a > x/y && sh run.sh", "no such file: x/y", "mkdir -p x && echo a > x/y && sh run.sh", DeltaType.ENVIRONMENT),
+        ("echo a > x/y && sh run.sh", "no such file: x/y", "mkdir -p x && echo a > x/y && sh run.sh",
+        DeltaType.ENVIRONMENT),
         ("pytest -q", "KeyError: 'TOKEN'", "TOKEN=x pytest -q", DeltaType.ENVIRONMENT),
         ("pytest -q", "boom", "pytest -q", DeltaType.FLAKY),
     ],

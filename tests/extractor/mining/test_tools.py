@@ -1,5 +1,4 @@
 import pytest
-from support.told import Told, steps_of
 
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.tools import (
@@ -10,6 +9,7 @@ from spanlore_extractor.mining.tools import (
     kind_of,
     path_of,
 )
+from support.told import Told, steps_of
 
 
 def call(name: str, arguments: dict[str, str]) -> ToolStep:
@@ -20,7 +20,8 @@ def call(name: str, arguments: dict[str, str]) -> ToolStep:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("Bash", ToolKind.SHELL), ("exec_command", ToolKind.SHELL), ("Read", ToolKind.READ), ("apply_patch", ToolKind.EDIT),
+    [("Bash", ToolKind.SHELL), ("exec_command", ToolKind.SHELL), ("Read", ToolKind.READ), ("apply_patch",
+    ToolKind.EDIT),
      ("mcp__linear__get", ToolKind.OTHER)],
 )  # fmt: skip
 def test_kinds_hold_for_every_harness(name: str, kind: ToolKind) -> None:

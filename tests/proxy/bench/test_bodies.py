@@ -2,6 +2,7 @@
 
 import orjson
 import pytest
+
 from spanlore_proxy.bench.bodies import conversation
 
 

@@ -7,9 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+
 from spanlore_proxy.bench.bodies import conversation
 from spanlore_proxy.bench.certificate import write_certificate
 from spanlore_proxy.bench.load import Target, chunk_delays_ms, chunks_per_s, latencies_ms, requests_per_s

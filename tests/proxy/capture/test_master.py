@@ -43,6 +43,23 @@ async def test_a_handed_down_socket_is_served(tmp_path: Path) -> None:
     assert answers == [b"HTTP/1.1", b"HTTP/1.1"]
 
 
+@pytest.mark.parametrize("is_adopted", [True, False])
+async def test_nothing_waits_for_a_delayed_ack(tmp_path: Path, is_adopted: bool) -> None:
+    """Nagle's algorithm is off on clients' connections, wherever the listening socket came from."""
+    made = socket.create_server(("127.0.0.1", 0))
+    listening = adopt(made.detach()) if is_adopted else listen(0)
+    if not is_adopted:
+        made.close()
+    async with running_proxy(tmp_path, listening=listening) as proxy, connected(proxy.port):
+        await asyncio.sleep(0.05)
+        (handler,) = proxy.service._proxy._proxyserver.connections.values()
+        writer = handler.transports[handler.client].writer
+        assert isinstance(writer, asyncio.StreamWriter)
+        option = writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    assert option == 1
+
+
 def test_what_is_no_socket_is_an_error() -> None:
     """A wrong descriptor is told at once."""
     with Path("/dev/null").open() as file, pytest.raises(OSError):

@@ -44,7 +44,8 @@ VALUES = st.recursive(
 def test_every_element_is_a_piece(body: bytes, is_known: bool) -> None:
     """However the client writes JSON, list elements and long values are pieces and the whole is the body again."""
     pieces = cut(body, DOCUMENT if is_known else None)
-    values = [json.loads(piece) for piece in pieces if piece[:1] == b"{" and piece[-1:] == b"}"]
+    bare = [piece.lstrip(b", \n") for piece in pieces]
+    values = [json.loads(piece) for piece in bare if piece[:1] == b"{" and piece[-1:] == b"}"]
 
     assert b"".join(pieces) == body
     assert values == [*DOCUMENT["messages"], *DOCUMENT["system"], DOCUMENT["metadata"]]
@@ -75,7 +76,7 @@ def test_a_longer_history_has_the_same_pieces() -> None:
     longer = {**DOCUMENT, "messages": [*DOCUMENT["messages"], {"role": "user", "content": "next"}]}
     new = set(cut(orjson.dumps(longer), longer)) - set(cut(orjson.dumps(DOCUMENT), DOCUMENT))
 
-    assert {piece for piece in new if len(piece) > 2} == {b'{"role":"user","content":"next"}'}
+    assert new == {b',{"role":"user","content":"next"}'}
 
 
 def test_a_key_twice_is_no_trap() -> None:

@@ -116,6 +116,7 @@ def test_secrets_in_escaped_text_are_found() -> None:
     assert redact_json(text, redact) == ('{"content":"[key]","other":1.0}', 1)
     assert redact_json('{ "a": 1 }', redact) == ('{ "a": 1 }', 0)
     assert redact_json(f'"cut {SECRET}', redact) == ('"cut [gone]', 1)
+    assert redact_json(",\n " + json.dumps([KEY]), redact) == (',\n ["[key]"]', 1)
 
 
 def test_the_log_is_bounded(tmp_path: Path) -> None:

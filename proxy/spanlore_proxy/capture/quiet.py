@@ -1,0 +1,43 @@
+"""Waiting for a moment in which the event loop has nothing to do.
+
+The recorder's thread and the event loop share one interpreter lock, and an agent waits for the one but not for the
+other. So the recorder asks before each piece of work whether the loop answers at once, and leaves it alone for a while
+when it does not. Under load it falls behind, within its queue's bound, and catches up when the burst is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+QUIET_S: Final = 0.001
+"""A loop that answers within this has nothing else to do."""
+PAUSE_S: Final = 0.01
+LONGEST_WAIT_S: Final = 0.25
+"""For one piece of work; then it is done, whatever the loop does."""
+
+
+class QuietMoments:
+    """Asks one event loop. `wait` is called from another thread."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = time.monotonic) -> None:
+        self._loop = loop
+        self._clock = clock
+
+    def wait(self, is_urgent: Callable[[], bool]) -> None:
+        """Returns when the loop is quiet, when it has been waited for long enough, or as soon as the work is urgent."""
+        end = self._clock() + LONGEST_WAIT_S
+        while not is_urgent() and not self._is_quiet() and self._clock() < end:
+            time.sleep(PAUSE_S)
+
+    def _is_quiet(self) -> bool:
+        answered = threading.Event()
+        asked = self._clock()
+        try:
+            self._loop.call_soon_threadsafe(answered.set)
+        except RuntimeError:
+            return True  # the loop is closed
+        return answered.wait(LONGEST_WAIT_S) and self._clock() - asked <= QUIET_S

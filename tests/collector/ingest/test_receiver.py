@@ -1,0 +1,140 @@
+"""OTLP over HTTP, as a sender sees it."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+from spanlore.otlp.codec import encode_request
+from spanlore.spans.record import SpanKind, SpanRecord
+from spanlore_collector.bench.sample import sample_spans
+from spanlore_collector.ingest.bodies import MAX_BODY_BYTES
+from spanlore_collector.ingest.receiver import prepare
+from support.collector_process import PROTOBUF, CollectorProcess
+
+
+def test_an_accepted_batch_has_an_empty_answer_of_its_type(collector: CollectorProcess) -> None:
+    """Full success: 200, no partial_success; an empty request succeeds as well."""
+    accepted = collector.post_spans(sample_spans(10, seed=51))
+    empty = collector.post_body(b"")
+
+    assert (accepted.status, accepted.body, accepted.headers["Content-Type"]) == (200, b"", PROTOBUF)
+    assert (empty.status, empty.body) == (200, b"")
+    assert collector.rows("SELECT count() FROM inferences WHERE session_id = 'session-51-0'")[0] > 0
+
+
+def test_json_is_taken_too(collector: CollectorProcess) -> None:
+    """OTLP/JSON with hex ids and 64-bit integers as text; the answer is JSON."""
+    span = {
+        "traceId": "5B8EFFF798038103D269B633813FC60C",
+        "spanId": "eee19b7ec3c1b174",
+        "parentSpanId": "",
+        "name": "chat gpt",
+        "kind": 3,
+        "startTimeUnixNano": "1790000000000000000",
+        "endTimeUnixNano": 1790000001000000000,
+        "attributes": [
+            {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+            {"key": "gen_ai.usage.input_tokens", "value": {"intValue": "12"}},
+            {"key": "unknown", "value": {"arrayValue": {"values": [{"boolValue": True}]}}},
+        ],
+        "somethingNew": 1,
+    }
+    body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+    reply = collector.post_body(body, Content_Type="application/json")
+
+    assert (reply.status, reply.json(), reply.headers["Content-Type"]) == (200, {}, "application/json")
+    sql = (
+        "SELECT span_id, input_tokens, duration_ns FROM inferences WHERE trace_id = '5b8efff798038103d269b633813fc60c'"
+    )
+    assert collector.rows(sql) == [["eee19b7ec3c1b174", 12, 1_000_000_000]] or collector.rows(sql) == [
+        ["eee19b7ec3c1b174", "12", "1000000000"]
+    ]
+
+
+def test_spans_without_ids_are_a_partial_success(collector: CollectorProcess) -> None:
+    """The others are stored; the sender is told how many were not, and not to try again."""
+    good = sample_spans(5, seed=52)
+    bad = [
+        SpanRecord(b"\0" * 16, b"x" * 8, None, "a", SpanKind.CLIENT, 1, 2),
+        SpanRecord(b"t" * 16, b"", None, "b", SpanKind.CLIENT, 1, 2),
+    ]
+    reply = collector.post_spans([*good, *bad])
+    answer = ExportTraceServiceResponse.FromString(reply.body)
+
+    assert reply.status == 200
+    assert answer.partial_success.rejected_spans == 2
+    assert "16" in answer.partial_success.error_message
+    assert collector.rows(
+        "SELECT count() FROM otel_traces WHERE SpanAttributes['spanlore.session.id'] = 'session-52-0'"
+    ) == [5]
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "code"),
+    [
+        (b"\xff\xff", {}, 400, 3),
+        (b"{", {"Content_Type": "application/json"}, 400, 3),
+        (b'{"resourceSpans":[1]}', {"Content_Type": "application/json"}, 400, 3),
+        (b"not gzip", {"Content_Encoding": "gzip"}, 400, 3),
+        (b"x", {"Content_Encoding": "br"}, 400, 3),
+        (b"x", {"Content_Type": "text/plain"}, 415, 3),
+        (gzip.compress(bytes(MAX_BODY_BYTES + 1), 1), {"Content_Encoding": "gzip"}, 413, 8),
+    ],
+)
+def test_what_is_no_request_is_refused_for_good(
+    collector: CollectorProcess, body: bytes, headers: dict[str, str], status: int, code: int
+) -> None:
+    """A status that a sender does not retry, with a google.rpc.Status in its own encoding."""
+    reply = collector.post_body(body, **headers)
+
+    assert reply.status == status
+    if headers.get("Content_Type") == "application/json":
+        assert reply.json()["code"] == code and reply.json()["message"]
+    else:
+        assert reply.body[:2] == bytes([8, code])
+
+
+def test_a_body_beyond_the_bound_is_refused_unread(collector: CollectorProcess) -> None:
+    """A length of more than 64 MiB is answered 413 before it is sent."""
+    connection = http.client.HTTPConnection("127.0.0.1", collector.port, timeout=30)
+    connection.putrequest("POST", "/v1/traces")
+    for name, value in (
+        ("Content-Type", PROTOBUF),
+        ("Content-Length", str(MAX_BODY_BYTES + 1)),
+        ("Authorization", f"Bearer {collector.token}"),
+    ):
+        connection.putheader(name, value)
+    connection.endheaders()
+    status = connection.getresponse().status
+    connection.close()
+
+    assert status == 413
+
+
+def test_a_batch_again_is_acknowledged_again(collector: CollectorProcess) -> None:
+    """With the shipper's token or without, the second delivery adds nothing."""
+    body = encode_request(sample_spans(12, seed=53))
+    statuses = [collector.post_body(body, x_spanlore_batch="b-1").status for _ in range(2)]
+
+    assert statuses == [200, 200]
+    assert collector.rows(
+        "SELECT count() FROM otel_traces WHERE SpanAttributes['spanlore.session.id'] = 'session-53-0'"
+    ) == [12]
+
+
+def test_prepare_is_rows_of_valid_spans() -> None:
+    """Decompression, decoding and rows in one step, off the event loop."""
+    body = gzip.compress(encode_request(sample_spans(3, seed=54)))
+    prepared = prepare(body, "gzip", False, 1)
+
+    assert (len(prepared.rows), prepared.refused) == (3, 0)
+    assert prepared.size_bytes == len(gzip.decompress(body))
+    assert prepare(ExportTraceServiceRequest().SerializeToString(), "", False, 1).rows == ()

@@ -1,0 +1,43 @@
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from spanlore_extractor.cli.evaluate import register
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+
+
+def detectors(*arguments: str) -> Result:
+    app = typer.Typer()
+    register(app)
+    app.command("other")(lambda: None)
+    return CliRunner().invoke(app, ["eval", "detectors", *arguments])
+
+
+def test_without_labels() -> None:
+    """A usage error, said plainly."""
+    result = detectors("nowhere")
+
+    assert result.exit_code == 2
+    assert "no labels.jsonl" in result.stderr
+
+
+def test_broken_labels(tmp_path: Path) -> None:
+    """An error, not a traceback."""
+    (tmp_path / "labels.jsonl").write_text('{"file": "sessions/pi/a__b/c", "type": "delta", "failed": {}}\n')
+
+    assert detectors(str(tmp_path)).exit_code == 1
+
+
+@pytest.mark.skipif(not (DATA / "labels.jsonl").exists(), reason="the labelled sessions are not on this machine")
+def test_the_labelled_sessions() -> None:
+    """Within the budgets, and far above the baselines."""
+    result = detectors(str(DATA), "--json")
+    report = json.loads(result.stdout.splitlines()[-1])
+
+    assert result.exit_code == 0
+    assert report["within_budget"] is True
+    assert report["rows"][0]["precision"] > report["rows"][4]["precision"]

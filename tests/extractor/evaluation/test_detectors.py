@@ -1,0 +1,43 @@
+import json
+from pathlib import Path
+from typing import Any
+
+from spanlore_extractor.evaluation.detectors import evaluate, table
+
+FILE = "sessions/mini-swe-agent/a__b/c.json"
+
+
+def folder(root: Path, labels: list[dict[str, Any]]) -> Path:
+    """One session in which `rtk` fails and `bun` works, and its labels."""
+    calls = [("rtk bun test", 2, "error: unrecognized subcommand 'bun'"), ("ls", 0, "a"), ("bun test", 0, "ok")]
+    messages: list[dict[str, Any]] = []
+    for number, (command, code, output) in enumerate(calls):
+        function = {"name": "bash", "arguments": json.dumps({"command": command})}
+        messages.append({"role": "assistant", "tool_calls": [{"id": f"q{number}", "function": function}]})
+        text = f"<returncode>{code}</returncode>\n<output>\n{output}</output>"
+        messages.append({"role": "tool", "tool_call_id": f"q{number}", "content": text})
+    (root / FILE).parent.mkdir(parents=True)
+    (root / FILE).write_text(json.dumps({"messages": messages}))
+    (root / "labels.jsonl").write_text("".join(json.dumps({"file": FILE, **label}) + "\n" for label in labels))
+    return root
+
+
+def test_the_right_fix_must_be_named(tmp_path: Path) -> None:
+    """A pairing with another call is wrong; a look-alike that is found is wrong; a missed one only costs recall."""
+    failed = {"tool_use_id": "0"}
+    labels: list[dict[str, Any]] = [
+        {"id": "L1", "type": "delta", "failed": failed, "fix": {"tool_use_id": "4"}},
+        {"id": "L2", "type": "delta", "failed": failed, "fix": {"tool_use_id": "2"}},
+        {"id": "L3", "type": "neg_delta", "failed": failed},
+        {"id": "L4", "type": "delta", "failed": {"tool_use_id": "2"}, "fix": {"tool_use_id": "4"}},
+        {"id": "L5", "type": "correction", "at": {"line": 1}, "durable": True},
+    ]
+    result = evaluate(folder(tmp_path, labels))
+
+    pairs, _, words, _ = result["rows"][:4]
+    assert (pairs["right"], pairs["wrong"], pairs["labelled"], pairs["look_alikes"]) == (1, 2, 3, 1)
+    assert pairs["wrong_labels"] == ["L2", "L3"]
+    assert (pairs["precision"], pairs["recall"]) == (round(1 / 3, 4), round(1 / 3, 4))
+    assert (words["right"], words["recall"], words["precision"]) == (0, 0.0, 1.0)
+    assert result["within_budget"] is False
+    assert "0.33" in table(result)

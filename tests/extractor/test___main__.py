@@ -1,0 +1,86 @@
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from spanlore_extractor.__main__ import DOWN_S, LOOK_S, wait_after
+from spanlore_extractor.run import Report
+from support.collecting import Collecting
+from support.told import START_NS, corrected
+
+
+@pytest.mark.parametrize(
+    ("report", "interval_s", "idle_s", "wait_s"),
+    [
+        (None, 900, 600, DOWN_S),
+        (None, 0.5, 600, 0.5),
+        (Report(), 900, 600, 900),
+        (Report(waiting=1), 900, 600, LOOK_S),
+        (Report(waiting=1), 900, 4, 2),
+        (Report(waiting=1), 0.5, 600, 0.5),
+    ],
+)
+def test_when_the_next_run_is(report: Report | None, interval_s: float, idle_s: float, wait_s: float) -> None:
+    """Soon after a failure and while sessions are waiting, else at the interval."""
+    assert wait_after(report, interval_s, idle_s) == wait_s
+
+
+def process(environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    changed = {**environment, "SPANLORE_MINING_INTERVAL_S": "0.2", "SPANLORE_MINING_IDLE_S": "0"}
+    with log.open("wb") as file:
+        return subprocess.Popen([sys.executable, "-m", "spanlore_extractor"], env=changed, stderr=file)
+
+
+def end(running: subprocess.Popen[bytes]) -> int:
+    running.send_signal(signal.SIGTERM)
+    return running.wait(timeout=10)
+
+
+def test_it_mines_by_itself(collector: Collecting, tmp_path: Path) -> None:
+    """A session that has gone idle is mined without a command, and SIGTERM ends the process in order."""
+    scope = "github.com/example/schedule"
+    collector.send(corrected("schedule-1", "never use globals", START_NS - 10**15, repository=scope).spans())
+    running = process(collector.environment, tmp_path / "log")
+    try:
+        until = time.monotonic() + 30
+        while time.monotonic() < until and not collector.client.memories(scope=scope):
+            time.sleep(0.1)
+    finally:
+        code = end(running)
+
+    assert len(collector.client.memories(scope=scope)) == 1
+    assert code == 0
+
+
+def test_it_waits_for_the_collector(tmp_path: Path) -> None:
+    """Without a daemon it says so, stays, and ends when told to."""
+    environment = {"SPANLORE_STATE_DIR": str(tmp_path / "state"), "SPANLORE_CONFIG_DIR": str(tmp_path / "config")}
+    running = process({**environment, "PATH": "/usr/bin:/bin"}, tmp_path / "log")
+    try:
+        until = time.monotonic() + 30
+        while time.monotonic() < until and b"waiting for the collector" not in (tmp_path / "log").read_bytes():
+            time.sleep(0.1)
+        assert running.poll() is None
+    finally:
+        code = end(running)
+
+    assert b"waiting for the collector" in (tmp_path / "log").read_bytes()
+    assert code == 0
+
+
+def test_wrong_settings(tmp_path: Path) -> None:
+    """Exit code 2 with the setting's name."""
+    environment = {
+        "SPANLORE_STATE_DIR": str(tmp_path),
+        "SPANLORE_CONFIG_DIR": str(tmp_path),
+        "SPANLORE_MINING_IDLE_S": "x",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "spanlore_extractor"], env=environment, capture_output=True, timeout=30
+    )
+
+    assert done.returncode == 2
+    assert b"SPANLORE_MINING_IDLE_S" in done.stderr

@@ -1,0 +1,173 @@
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanlore.memory.memory import Kind, Memory, Status
+from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.stated import forget
+from spanlore_extractor.run import Progress, Report, Rules, mine
+from support.collecting import Collecting
+from support.told import START_NS, Told, corrected, failing_tests
+
+RULES = Rules(idle_ns=600 * 10**9, window_ns=600 * 10**9, redactor=Redactor(()))
+LATER_NS = START_NS + 10**15
+"""Long after every told session is over."""
+
+
+def run(collector: Collecting, now_ns: int = LATER_NS, **more: bool) -> Report:
+    return mine(collector.reader, collector.client, RULES, now_ns, **more)
+
+
+def memories(collector: Collecting, scope: str) -> list[Memory]:
+    return [memory for memory in collector.client.memories() if memory.scope == scope]
+
+
+def test_two_sessions_make_a_memory(collector: Collecting) -> None:
+    """From spans in the store to an active memory, over two runs; a run without news does nothing."""
+    scope = "github.com/example/two"
+    collector.send(failing_tests("two-1", repository=scope).spans())
+    run(collector)
+    [waiting] = memories(collector, scope)
+    collector.send(failing_tests("two-2", START_NS + 10**13, repository=scope).spans())
+    run(collector)
+    [active] = memories(collector, scope)
+    idle = run(collector)
+
+    assert (waiting.status, waiting.session_count) == (Status.CANDIDATE, 1)
+    assert (active.status, active.session_count, active.id) == (Status.ACTIVE, 2, waiting.id)
+    assert (idle.sessions, idle.operations) == (0, ())
+
+
+def test_at_once_or_one_by_one_is_the_same(collector: Collecting) -> None:
+    """The order of runs does not change what is learned; only creation differs."""
+    for scope, step_by_step in (("order/a", True), ("order/b", False)):
+        for number in range(3):
+            told = failing_tests(f"{scope}-{number}", START_NS + number * 10**12, repository=scope)
+            collector.send(told.human("never use rtk").spans())
+            if step_by_step:
+                run(collector)
+        run(collector)
+
+    def shape(memory: Memory) -> tuple[object, ...]:
+        return memory.kind, memory.value, memory.status, memory.session_count, memory.alpha, memory.text
+
+    assert sorted(map(shape, memories(collector, "order/a"))) == sorted(map(shape, memories(collector, "order/b")))
+
+
+def test_a_session_is_mined_when_it_is_over(collector: Collecting) -> None:
+    """Not before, unless asked for; and again when it grew."""
+    scope = "github.com/example/over"
+    told = corrected("over-1", "never use globals", repository=scope)
+    collector.send(told.spans())
+    early = run(collector, now_ns=START_NS + 60 * 10**9)
+    nothing = memories(collector, scope)
+    run(collector)
+    one = memories(collector, scope)
+    collector.send(told.run("ls", "a").human("always use tabs").spans())
+    run(collector)
+
+    assert early.waiting >= 1
+    assert nothing == []
+    assert [memory.kind for memory in one] == [Kind.CORRECTION]
+    assert len(memories(collector, scope)) == 2
+
+
+def test_active_sessions_by_hand(collector: Collecting) -> None:
+    """`spanlore mine` means now."""
+    scope = "github.com/example/now"
+    collector.send(corrected("now-1", "never use globals", repository=scope).spans())
+
+    run(collector, now_ns=START_NS + 60 * 10**9, active_too=True)
+
+    assert len(memories(collector, scope)) == 1
+
+
+def test_a_dry_run_changes_nothing(collector: Collecting) -> None:
+    """It tells what would be learned, and the next run still learns it."""
+    scope = "github.com/example/dry"
+    collector.send(corrected("dry-1", "never use globals", repository=scope).spans())
+    dry = run(collector, dry_run=True)
+
+    assert [operation.memory.scope for operation in dry.operations if operation.memory.scope == scope] == [scope]
+    assert memories(collector, scope) == []
+    run(collector)
+    assert len(memories(collector, scope)) == 1
+
+
+def test_everything_again_changes_nothing(collector: Collecting) -> None:
+    """Mining all sessions once more gives no operation."""
+    run(collector)
+
+    again = run(collector, everything=True)
+
+    assert again.sessions > 0
+    assert again.operations == ()
+
+
+def test_a_trap_is_found_across_runs(collector: Collecting) -> None:
+    """The first code fix is dropped; when the failure comes back in another session, both are cited."""
+    scope = "github.com/example/trap"
+
+    def session(number: int) -> Told:
+        told = Told(f"trap-{number}", repository=scope, start_ns=START_NS + number * 10**12).human("go")
+        told.run("pytest -q", "E       KeyError: 'TALLY_CURRENCY'", 1).call("Edit", {"file_path": "a.py"}, "ok")
+        return told.run("pytest -q", "3 passed")
+
+    collector.send(session(1).spans())
+    run(collector)
+    assert memories(collector, scope) == []
+    collector.send(session(2).spans())
+    run(collector)
+
+    [trap] = memories(collector, scope)
+    assert (trap.kind, trap.status, trap.session_count) == (Kind.TRAP, Status.ACTIVE, 2)
+
+
+def test_what_was_forgotten_stays_forgotten(collector: Collecting) -> None:
+    """The user's no outlives any evidence."""
+    scope = "github.com/example/forgotten"
+    collector.send(failing_tests("forgotten-1", repository=scope).spans())
+    run(collector)
+    collector.client.apply([forget(memories(collector, scope)[0])])
+    for number in (2, 3):
+        collector.send(failing_tests(f"forgotten-{number}", START_NS + number * 10**12, repository=scope).spans())
+    run(collector)
+
+    assert [memory.status for memory in memories(collector, scope)] == [Status.FORGOTTEN]
+
+
+def test_an_unknown_project_teaches_nothing(collector: Collecting) -> None:
+    """Without a repository there is no scope to keep anything in."""
+    collector.send(corrected("nowhere-1", "never use globals", repository="").spans())
+    report = run(collector)
+
+    assert "the project is not known" in [item.reason for item in report.refused]
+    assert memories(collector, "") == []
+
+
+def test_a_run_without_news_reads_nothing(collector: Collecting) -> None:
+    """An idle run mines no session."""
+    run(collector)
+    report = run(collector)
+
+    assert (report.sessions, report.spans, report.candidates) == (0, 0, ())
+
+
+@given(st.integers(0, 2**60), st.lists(st.text()), st.lists(st.tuples(st.text(), st.integers(0, 2**60))))
+def test_progress_survives(watermark: int, waiting: list[str], mined: list[tuple[str, int]]) -> None:
+    """What a run leaves, the next one reads."""
+    progress = Progress(watermark, tuple(waiting), tuple(mined))
+
+    assert Progress.from_json(progress.to_json()) == progress
+
+
+def test_broken_progress_starts_again() -> None:
+    """Slow and right."""
+    assert (
+        Progress.from_json(None)
+        == Progress.from_json("{broken")
+        == Progress.from_json('{"watermark_ms": []}')
+        == Progress()
+    )
+    assert replace(Progress(), watermark_ms=3) != Progress()

@@ -1,0 +1,52 @@
+"""What an inference cost."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from spanlore.genai.inference import Dialect, Inference, Usage
+from spanlore.spans.price import PRICE_VERSION, price_of
+
+
+def inference(usage: Usage, *, provider: str = "anthropic", model: str | None = "claude-opus-4-5") -> Inference:
+    """An inference of that usage."""
+    return Inference(Dialect.ANTHROPIC_MESSAGES, provider, "chat", model, 0, 1, usage=usage)
+
+
+def test_cache_reads_and_writes_have_their_own_rates() -> None:
+    """100,000 in, of them 80,000 read from and 10,000 written to the cache for five minutes."""
+    price = price_of(inference(Usage(100_000, 0, 80_000, 10_000)))
+
+    assert price is not None
+    assert (price.total_usd, price.output_usd, price.version) == (Decimal("0.1525"), Decimal(0), PRICE_VERSION)
+
+
+def test_one_hour_writes_cost_twice_the_base() -> None:
+    """5 USD a million: 10,000 tokens written for an hour are 0.10, not 0.0625."""
+    price = price_of(inference(Usage(100_000, 0, 80_000, 10_000, 10_000)))
+
+    assert price is not None and price.total_usd == Decimal("0.19")
+
+
+def test_other_providers_are_found_under_their_own_names() -> None:
+    """gen_ai.provider.name is not always the price list's name."""
+    price = price_of(inference(Usage(1_000, 100), provider="gcp.gemini", model="gemini-2.5-pro"))
+
+    assert price is not None and price.total_usd == price.input_usd + price.output_usd == Decimal("0.00225")
+
+
+@pytest.mark.parametrize(
+    "unpriced",
+    [
+        inference(Usage(1, 1), model="no-such-model"),
+        inference(Usage(1, 1), model=None),
+        inference(Usage(None, 1)),
+        inference(Usage(1, None)),
+        inference(Usage(5, 1, 80_000)),
+    ],
+)
+def test_what_is_not_known_has_no_price(unpriced: Inference) -> None:
+    """An unknown model, missing counts, and counts that contradict each other: never 0."""
+    assert price_of(unpriced) is None
