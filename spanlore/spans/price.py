@@ -8,7 +8,7 @@ from decimal import Decimal
 import genai_prices
 from genai_prices import Usage as PricedUsage
 
-from spanlore.genai.inference import Inference
+from spanlore.genai.inference import Dialect, Inference, Usage
 
 PRICE_VERSION = f"genai-prices {genai_prices.__version__}"
 
@@ -29,6 +29,12 @@ class Price:
     input_usd: Decimal
     output_usd: Decimal
     version: str = PRICE_VERSION
+
+
+def load_prices() -> None:
+    """Loads the bundled data. It takes over half a second in which no other thread runs, so a process that serves
+    agents does it before it serves."""
+    price_of(Inference(Dialect.ANTHROPIC_MESSAGES, "anthropic", "chat", "-", 0, 0, usage=Usage(0, 0)))
 
 
 def price_of(inference: Inference) -> Price | None:

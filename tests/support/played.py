@@ -77,10 +77,10 @@ class Played:
 
 
 @contextmanager
-def play(driver: Driver) -> Iterator[Played]:
-    """Plays the story from its first act to its last."""
+def play(driver: Driver, **settings: str) -> Iterator[Played]:
+    """Plays the story from its first act to its last; `settings` is more environment for the daemon."""
     meddler = Meddler()
-    with ModelServer(meddler) as server, Stage(server.url) as stage:
+    with ModelServer(meddler) as server, Stage(server.url, settings=settings) as stage:
         story = Story(stage, server, driver, lambda line: None)
         store = story.play()
         findings = gather(story.cast, store, server, stage.paths)

@@ -38,7 +38,8 @@ class ProxiedClient:
         try:
             connection.request("POST" if body is not None else "GET", path, body, self.headers(**headers))
             response = connection.getresponse()
-            return Response(response.status, dict(response.getheaders()), _read(response))
+            headers = {name.lower(): value for name, value in response.getheaders()}
+            return Response(response.status, headers, _read(response))
         finally:
             connection.close()
 

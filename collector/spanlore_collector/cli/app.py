@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from spanlore_collector.bench import command as bench
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -21,6 +23,7 @@ def commands(app: typer.Typer) -> None:
     """Adds the collector's commands to `app`."""
     app.command("sessions", help="The newest sessions: tools, failures, tokens, cost.")(sessions)
     app.command("session", help="One session as a tree: turns, model calls, tools, what was injected.")(session)
+    bench.register(app)
 
 
 def sessions(

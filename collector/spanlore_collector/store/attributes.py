@@ -6,7 +6,8 @@ Nothing here refuses a value: what a column can't hold is brought to its bounds,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import orjson
 
@@ -21,30 +22,31 @@ MAX_INT64 = 2**63 - 1
 _OLDER = {new: tuple(old for old, to in gen_ai.OLD_NAMES.items() if to == new) for new in gen_ai.OLD_NAMES.values()}
 
 
-def strings(attributes: Attributes) -> dict[str, str]:
-    """As the exporter writes attribute maps: everything is text, lists are JSON."""
-    return {
-        key: value if type(value) is str else string(value) for key, value in attributes.items() if key not in MOVED
-    }
-
-
 def string(value: AttributeValue) -> str:
     """One value as the exporter writes it: `true`, `1`, `0.5`, `["a"]`."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return orjson.dumps(value).decode()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return str(value)
+    return _WRITERS[type(value)](value)
 
 
-def text(attributes: Attributes, key: str) -> str:
-    """The attribute as text, '' when absent."""
-    value = attributes.get(key)
-    if type(value) is str:
-        return value
-    return "" if value is None else string(value)
+def _double(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else str(value)
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    str: str,
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    float: _double,
+    tuple: lambda value: orjson.dumps(value).decode(),
+}
+
+
+def strings(attributes: Attributes) -> dict[str, str]:
+    """As the exporter writes attribute maps: everything is text, lists are JSON. Content is left out."""
+    return {
+        key: value if type(value) is str else _WRITERS[type(value)](value)
+        for key, value in attributes.items()
+        if key not in MOVED
+    }
 
 
 def number(value: AttributeValue | None) -> int | None:

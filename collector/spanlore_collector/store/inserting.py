@@ -53,6 +53,9 @@ _IDS = {
 }
 """Where the ids are in a row: (trace id, span id), or the hash."""
 _TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "inferences")
+_SUSPECT_MINUTES = 15
+"""How long before the newest insert a start looks for suspects. A group that died half-way is the newest one; earlier
+ones failed while the process lived on, and their senders have tried again since."""
 _IDS_PER_QUERY = 2_000
 """An id is 35 bytes in a query, and the engine reads at most 256 KiB of one."""
 
@@ -98,25 +101,19 @@ class Inserter:
     def _insert_spans(self, group: list[SpanRows]) -> None:
         suspects = [rows for rows in group if rows.key in self.spans.suspects]
         present = self._present(suspects) if suspects else {}
-        tables: dict[str, list[Any]] = {
-            "content": self._new_content(group, suspects),
-            "message_parts": [row for rows in group for row in rows.parts],
-            "human_messages": [row for rows in group for row in rows.human],
-            "tool_calls": [rows.tool_call for rows in group if rows.tool_call],
-            "turns": [rows.turn for rows in group if rows.turn],
-            "inferences": [rows.inference for rows in group if rows.inference],
-            "otel_traces": [rows.trace for rows in group],
-        }
+        tables = tables_of(group)
+        tables["content"] = self._new_content(tables["content"], suspects)
         self.spans.suspects.update(rows.key for rows in group)
         for table, rows in tables.items():
             if table in present:
                 rows = [row for row in rows if (row.trace_id, row.span_id) not in present[table]]
-            self._insert_table(table, rows)
+            self.insert_table(table, rows)
             if table == "content":
                 self.hashes.stored(row.hash for row in rows)
         self.spans.stored(rows.key for rows in group)
 
-    def _insert_table(self, table: str, rows: list[Any]) -> None:
+    def insert_table(self, table: str, rows: list[Any]) -> None:
+        """Inserts rows as they are, in one block."""
         if not rows:
             return
         columns = COLUMNS[table]
@@ -129,8 +126,8 @@ class Inserter:
             settings={"insert_deduplication_token": _token(table, rows)},
         )
 
-    def _new_content(self, group: Iterable[SpanRows], suspects: Iterable[SpanRows]) -> list[ContentRow]:
-        fresh = {row.hash: row for rows in group for row in rows.contents if row.hash not in self.hashes}
+    def _new_content(self, contents: Iterable[ContentRow], suspects: Iterable[SpanRows]) -> list[ContentRow]:
+        fresh = {row.hash: row for row in contents if row.hash not in self.hashes}
         doubtful = [row.hash for rows in suspects for row in rows.contents if row.hash in fresh]
         for some in _slices(doubtful):
             there = self._client.query(f"SELECT DISTINCT hash FROM content WHERE hash IN ({_quoted(some)})").result_rows
@@ -169,9 +166,22 @@ class Inserter:
         self._client.command(_TRACE_TIMES)
 
 
+def tables_of(group: Sequence[SpanRows]) -> dict[str, list[Any]]:
+    """The rows of spans by table, in the order of insertion; content once a hash."""
+    return {
+        "content": list({row.hash: row for rows in group for row in rows.contents}.values()),
+        "message_parts": [row for rows in group for row in rows.parts],
+        "human_messages": [row for rows in group for row in rows.human],
+        "tool_calls": [rows.tool_call for rows in group if rows.tool_call],
+        "turns": [rows.turn for rows in group if rows.turn],
+        "inferences": [rows.inference for rows in group if rows.inference],
+        "otel_traces": [rows.trace for rows in group],
+    }
+
+
 _RECENT = " UNION ALL ".join(
     f"SELECT trace_id, span_id, ingested_at FROM {table} "
-    f"WHERE ingested_at >= (SELECT max(ingested_at) - toIntervalDay(1) FROM {table})"
+    f"WHERE ingested_at >= (SELECT max(ingested_at) - toIntervalMinute({_SUSPECT_MINUTES}) FROM {table})"
     for table in _TYPED
 )
 _ORPHANS = f"""
@@ -189,7 +199,7 @@ WHERE TraceId IN
     WITH recent AS ({_RECENT})
     SELECT DISTINCT trace_id FROM recent
     WHERE ingested_at >= (SELECT max(ingested_at) FROM recent) - toIntervalSecond(10)
-) AND TraceId NOT IN (SELECT TraceId FROM otel_traces_trace_id_ts)
+)
 GROUP BY TraceId
 """
 

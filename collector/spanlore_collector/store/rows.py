@@ -22,7 +22,6 @@ from spanlore_collector.store.attributes import (
     maybe,
     signed,
     strings,
-    text,
     tokens,
     usd,
     words,
@@ -73,15 +72,18 @@ class _Seat(NamedTuple):
     turn_index: int
     step_index: int
     ingested_at: int
+    words: dict[str, str]
+    """All attributes but content, as text."""
 
 
 def rows_of(record: SpanRecord, ingested_at_ms: int) -> SpanRows:
     """The rows of a span; `ingested_at_ms` is milliseconds since the epoch, the same for all of one batch."""
     attributes = record.attributes
     rows = SpanRows(record.trace_id.hex(), record.span_id.hex(), ())
+    w = strings(attributes)
     operation = _operation(attributes)
     if operation:
-        seat = _seat(record, rows, ingested_at_ms)
+        seat = _seat(record, rows, w, ingested_at_ms)
         contents = content_of(attributes, seat)
         rows.parts, rows.contents = tuple(contents.parts), tuple(contents.rows)
         if operation in _INFERENCE_OPERATIONS:
@@ -91,7 +93,7 @@ def rows_of(record: SpanRecord, ingested_at_ms: int) -> SpanRows:
             rows.tool_call = _tool_call(record, seat, contents)
         elif operation == gen_ai.OP_INVOKE_AGENT:
             rows.turn = _turn(record, seat)
-    rows.trace = _trace(record, rows)
+    rows.trace = _trace(record, rows, w)
     return rows
 
 
@@ -105,7 +107,7 @@ def _operation(attributes: Attributes) -> str:
     return ""
 
 
-def _seat(record: SpanRecord, rows: SpanRows, ingested_at_ms: int) -> _Seat:
+def _seat(record: SpanRecord, rows: SpanRows, w: dict[str, str], ingested_at_ms: int) -> _Seat:
     attributes = record.attributes
     own = attributes.get(lore.SESSION_ID)
     session = own or attributes.get(gen_ai.CONVERSATION_ID) or attributes.get("session.id")
@@ -121,17 +123,18 @@ def _seat(record: SpanRecord, rows: SpanRows, ingested_at_ms: int) -> _Seat:
         end=min(record.end_time_ns, MAX_INT64),
         session_id=session_id,
         session_inferred=not session or bool(attributes.get(lore.SESSION_INFERRED)),
-        conversation=text(attributes, lore.CONVERSATION) or session_id,
+        conversation=w.get(lore.CONVERSATION, "") or session_id,
         harness=str(harness),
-        source=text(attributes, lore.SOURCE) or "otlp",
-        call_class=text(attributes, lore.CALL_CLASS) or "unknown",
+        source=w.get(lore.SOURCE, "") or "otlp",
+        call_class=w.get(lore.CALL_CLASS, "") or "unknown",
         turn_index=count(attributes, lore.TURN),
         step_index=count(attributes, lore.STEP),
         ingested_at=ingested_at_ms,
+        words=w,
     )
 
 
-def _trace(record: SpanRecord, rows: SpanRows) -> tuple[Any, ...]:
+def _trace(record: SpanRecord, rows: SpanRows, w: dict[str, str]) -> tuple[Any, ...]:
     start = min(record.start_time_ns, MAX_INT64)
     events, links = record.events, record.links
     return (
@@ -146,7 +149,7 @@ def _trace(record: SpanRecord, rows: SpanRows) -> tuple[Any, ...]:
         strings(record.resource),
         record.scope_name,
         record.scope_version,
-        strings(record.attributes),
+        w,
         max(record.end_time_ns - record.start_time_ns, 0),
         _STATUS[record.status_code],
         record.status_message,
@@ -161,12 +164,12 @@ def _trace(record: SpanRecord, rows: SpanRows) -> tuple[Any, ...]:
 
 
 def _inference(record: SpanRecord, seat: _Seat, operation: str) -> InferenceRow:
-    a = record.attributes
+    a, w = record.attributes, seat.words
     return InferenceRow(
         session_id=seat.session_id,
         session_inferred=seat.session_inferred,
         conversation=seat.conversation,
-        parent_conversation=text(a, lore.CONVERSATION_PARENT),
+        parent_conversation=w.get(lore.CONVERSATION_PARENT, ""),
         trace_id=seat.trace_id,
         span_id=seat.span_id,
         parent_span_id=seat.parent_span_id,
@@ -175,16 +178,16 @@ def _inference(record: SpanRecord, seat: _Seat, operation: str) -> InferenceRow:
         duration_ns=max(seat.end - seat.start, 0),
         harness=seat.harness,
         harness_version=str(record.resource.get("service.version", "")),
-        run_id=text(a, lore.RUN_ID),
-        repository=text(a, lore.REPOSITORY),
-        sub_path=text(a, lore.SUB_PATH),
-        branch=text(a, lore.BRANCH),
-        cwd=text(a, lore.CWD),
+        run_id=w.get(lore.RUN_ID, ""),
+        repository=w.get(lore.REPOSITORY, ""),
+        sub_path=w.get(lore.SUB_PATH, ""),
+        branch=w.get(lore.BRANCH, ""),
+        cwd=w.get(lore.CWD, ""),
         source=seat.source,
-        dialect=text(a, lore.DIALECT),
-        provider=text(a, gen_ai.PROVIDER_NAME) or text(a, "gen_ai.system"),
+        dialect=w.get(lore.DIALECT, ""),
+        provider=w.get(gen_ai.PROVIDER_NAME, "") or w.get("gen_ai.system", ""),
         operation=operation,
-        request_model=text(a, gen_ai.REQUEST_MODEL),
+        request_model=w.get(gen_ai.REQUEST_MODEL, ""),
         call_class=seat.call_class,
         turn_index=seat.turn_index,
         step_index=seat.step_index,
@@ -195,29 +198,29 @@ def _inference(record: SpanRecord, seat: _Seat, operation: str) -> InferenceRow:
         redactions=count(a, lore.REDACTIONS),
         compacted=bool(a.get(gen_ai.CONVERSATION_COMPACTED, False)),
         ingested_at=seat.ingested_at,
-        **_answer(a),
-        **_usage(a),
-        **_injection(a),
+        **_answer(a, w),
+        **_usage(a, w),
+        **_injection(a, w),
     )
 
 
-def _answer(a: Attributes) -> dict[str, Any]:
+def _answer(a: Attributes, w: dict[str, str]) -> dict[str, Any]:
     waited_s = a.get(gen_ai.RESPONSE_TIME_TO_FIRST_CHUNK)
     return {
         "ttft_ns": int(waited_s * 1e9) if isinstance(waited_s, float) and 0 <= waited_s < 1e9 else None,
-        "response_model": text(a, gen_ai.RESPONSE_MODEL),
-        "response_id": text(a, gen_ai.RESPONSE_ID),
-        "provider_request_id": text(a, lore.PROVIDER_REQUEST_ID),
-        "client_request_id": text(a, lore.CLIENT_REQUEST_ID),
+        "response_model": w.get(gen_ai.RESPONSE_MODEL, ""),
+        "response_id": w.get(gen_ai.RESPONSE_ID, ""),
+        "provider_request_id": w.get(lore.PROVIDER_REQUEST_ID, ""),
+        "client_request_id": w.get(lore.CLIENT_REQUEST_ID, ""),
         "status_code": maybe(a, lore.HTTP_STATUS, 65_535),
-        "error_type": text(a, gen_ai.ERROR_TYPE),
+        "error_type": w.get(gen_ai.ERROR_TYPE, ""),
         "is_complete": bool(a.get(lore.COMPLETE, True)),
         "finish_reason": finish_reason(a.get(gen_ai.RESPONSE_FINISH_REASONS)),
         "response_bytes": count(a, lore.RESPONSE_BYTES, MAX_INT64),
     }
 
 
-def _usage(a: Attributes) -> dict[str, Any]:
+def _usage(a: Attributes, w: dict[str, str]) -> dict[str, Any]:
     return {
         "input_tokens": tokens(a, gen_ai.USAGE_INPUT_TOKENS),
         "output_tokens": tokens(a, gen_ai.USAGE_OUTPUT_TOKENS),
@@ -228,22 +231,22 @@ def _usage(a: Attributes) -> dict[str, Any]:
         "cost_usd": usd(a, lore.COST_USD),
         "cost_input_usd": usd(a, lore.COST_INPUT_USD),
         "cost_output_usd": usd(a, lore.COST_OUTPUT_USD),
-        "price_version": text(a, lore.PRICE_VERSION),
+        "price_version": w.get(lore.PRICE_VERSION, ""),
     }
 
 
-def _injection(a: Attributes) -> dict[str, Any]:
+def _injection(a: Attributes, w: dict[str, str]) -> dict[str, Any]:
     return {
         "overhead_ns": count(a, lore.OVERHEAD_NS, MAX_INT64),
         "injected_memory_ids": words(a.get(lore.INJECTED_MEMORY_IDS)),
         "injected_bytes": count(a, lore.INJECTED_BYTES),
-        "injected_placements": text(a, lore.INJECTED_PLACEMENTS),
-        "injection_skipped": text(a, lore.INJECTION_SKIPPED),
+        "injected_placements": w.get(lore.INJECTED_PLACEMENTS, ""),
+        "injection_skipped": w.get(lore.INJECTION_SKIPPED, ""),
     }
 
 
 def _tool_call(record: SpanRecord, seat: _Seat, contents: Contents) -> ToolCallRow:
-    a = record.attributes
+    a, w = record.attributes, seat.words
     failed = record.status_code is StatusCode.ERROR
     return ToolCallRow(
         session_id=seat.session_id,
@@ -251,27 +254,27 @@ def _tool_call(record: SpanRecord, seat: _Seat, contents: Contents) -> ToolCallR
         trace_id=seat.trace_id,
         span_id=seat.span_id,
         parent_span_id=seat.parent_span_id,
-        tool_call_id=text(a, gen_ai.TOOL_CALL_ID),
-        tool_name=text(a, gen_ai.TOOL_NAME),
+        tool_call_id=w.get(gen_ai.TOOL_CALL_ID, ""),
+        tool_name=w.get(gen_ai.TOOL_NAME, ""),
         start_time=seat.start,
         end_time=seat.end,
         duration_ns=max(seat.end - seat.start, 0),
-        outcome=text(a, lore.OUTCOME) or ("failure" if failed else "unknown"),
-        outcome_reason=text(a, lore.OUTCOME_REASON),
+        outcome=w.get(lore.OUTCOME, "") or ("failure" if failed else "unknown"),
+        outcome_reason=w.get(lore.OUTCOME_REASON, ""),
         exit_code=signed(a, lore.EXIT_CODE),
-        program=text(a, lore.PROGRAM),
-        command=text(a, lore.COMMAND),
-        signature=text(a, lore.SIGNATURE),
-        error_class=text(a, lore.ERROR_CLASS) or (text(a, gen_ai.ERROR_TYPE) if failed else ""),
-        error_line=text(a, lore.ERROR_LINE),
+        program=w.get(lore.PROGRAM, ""),
+        command=w.get(lore.COMMAND, ""),
+        signature=w.get(lore.SIGNATURE, ""),
+        error_class=w.get(lore.ERROR_CLASS, "") or (w.get(gen_ai.ERROR_TYPE, "") if failed else ""),
+        error_line=w.get(lore.ERROR_LINE, ""),
         arguments_hash=contents.hash_of("arguments"),
         result_hash=contents.hash_of("result"),
         result_bytes=contents.bytes_of("result"),
         harness=seat.harness,
-        repository=text(a, lore.REPOSITORY),
-        sub_path=text(a, lore.SUB_PATH),
-        branch=text(a, lore.BRANCH),
-        run_id=text(a, lore.RUN_ID),
+        repository=w.get(lore.REPOSITORY, ""),
+        sub_path=w.get(lore.SUB_PATH, ""),
+        branch=w.get(lore.BRANCH, ""),
+        run_id=w.get(lore.RUN_ID, ""),
         source=seat.source,
         call_class=seat.call_class,
         turn_index=seat.turn_index,
@@ -281,11 +284,11 @@ def _tool_call(record: SpanRecord, seat: _Seat, contents: Contents) -> ToolCallR
 
 
 def _turn(record: SpanRecord, seat: _Seat) -> TurnRow:
-    a = record.attributes
+    a, w = record.attributes, seat.words
     return TurnRow(
         session_id=seat.session_id,
         conversation=seat.conversation,
-        parent_conversation=text(a, lore.CONVERSATION_PARENT),
+        parent_conversation=w.get(lore.CONVERSATION_PARENT, ""),
         trace_id=seat.trace_id,
         span_id=seat.span_id,
         parent_span_id=seat.parent_span_id,
@@ -293,16 +296,16 @@ def _turn(record: SpanRecord, seat: _Seat) -> TurnRow:
         end_time=seat.end,
         duration_ns=max(seat.end - seat.start, 0),
         turn_index=seat.turn_index,
-        prompt=first_text(text(a, gen_ai.INPUT_MESSAGES))[:_MAX_PROMPT_CHARACTERS],
+        prompt=first_text(str(a.get(gen_ai.INPUT_MESSAGES, "")))[:_MAX_PROMPT_CHARACTERS],
         inferences=count(a, lore.TURN_INFERENCES),
         tool_calls=count(a, lore.TURN_TOOL_CALLS),
         failures=count(a, lore.TURN_FAILURES),
-        end=text(a, lore.TURN_END),
+        end=w.get(lore.TURN_END, ""),
         harness=seat.harness,
-        repository=text(a, lore.REPOSITORY),
-        sub_path=text(a, lore.SUB_PATH),
-        branch=text(a, lore.BRANCH),
-        run_id=text(a, lore.RUN_ID),
+        repository=w.get(lore.REPOSITORY, ""),
+        sub_path=w.get(lore.SUB_PATH, ""),
+        branch=w.get(lore.BRANCH, ""),
+        run_id=w.get(lore.RUN_ID, ""),
         source=seat.source,
         call_class=seat.call_class,
         ingested_at=seat.ingested_at,
@@ -310,8 +313,8 @@ def _turn(record: SpanRecord, seat: _Seat) -> TurnRow:
 
 
 def _human(attributes: Attributes, seat: _Seat) -> tuple[HumanMessageRow, ...]:
-    typed = text(attributes, lore.HUMAN_TEXT)
-    if not typed:
+    w, typed = seat.words, attributes.get(lore.HUMAN_TEXT)
+    if not isinstance(typed, str):
         return ()
     try:
         said = orjson.loads(typed)
@@ -330,9 +333,9 @@ def _human(attributes: Attributes, seat: _Seat) -> tuple[HumanMessageRow, ...]:
             turn_index=seat.turn_index,
             step_index=seat.step_index,
             harness=seat.harness,
-            repository=text(attributes, lore.REPOSITORY),
-            sub_path=text(attributes, lore.SUB_PATH),
-            branch=text(attributes, lore.BRANCH),
+            repository=w.get(lore.REPOSITORY, ""),
+            sub_path=w.get(lore.SUB_PATH, ""),
+            branch=w.get(lore.BRANCH, ""),
             source=seat.source,
             call_class=seat.call_class,
             ingested_at=seat.ingested_at,

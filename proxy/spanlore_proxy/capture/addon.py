@@ -91,6 +91,7 @@ class CaptureAddon:
         self._counts = counts
         self._clock_ns = clock_ns
         self._live: dict[str, set[LiveExchange]] = defaultdict(set)
+        self._arriving: set[LiveExchange] = set()
         self._logged_faults = 0
         self.own_addresses: frozenset[tuple[str, int]] = frozenset()
         """Where this proxy listens: no request may be sent there."""
@@ -104,6 +105,10 @@ class CaptureAddon:
     def running(self) -> int:
         """Exchanges that are not over."""
         return sum(len(exchanges) for exchanges in self._live.values())
+
+    def is_serving(self) -> bool:
+        """Whether a request has begun to arrive and has not left yet. Safe from any thread."""
+        return bool(self._arriving)
 
     # --- connections -------------------------------------------------------------------------------------------------
 
@@ -161,6 +166,7 @@ class CaptureAddon:
             live.forwarded_body, live.insertions = live.sent_body, ()
             live.injected = Injected(skipped=f"error:{type(error).__name__}")
             self._fault("request", error)
+        self._arriving.discard(live)
         live.overhead_ns = time.perf_counter_ns() - started_ns
         self.overheads.add(live.overhead_ns)
 
@@ -227,6 +233,7 @@ class CaptureAddon:
         )
         live = flow.metadata[LIVE] = LiveExchange(head, flow.client_conn.id)
         self._live[live.connection].add(live)
+        self._arriving.add(live)
         self.idle.clear()
 
     def _send_on(self, request: http.Request) -> None:
@@ -265,9 +272,12 @@ class CaptureAddon:
             self._counts.add(counters.SKIPPED, prepared.injected.skipped)
 
     def _over(self, flow: http.HTTPFlow, end: End) -> None:
-        live = flow.metadata.get(LIVE)
+        # Flows are cyclic and wait for the garbage collector; their bodies must not.
+        live = flow.metadata.pop(LIVE, None)
+        flow.request.raw_content = None
         if live is not None:
             self._finish(live, end)
+            live.let_go()
 
     def _finish(self, live: LiveExchange, end: End) -> None:
         """Hands over what is over, once. Called from the tap as well, so nothing may leave it."""
@@ -276,6 +286,7 @@ class CaptureAddon:
             if captured is None:
                 return
             self._live[live.connection].discard(live)
+            self._arriving.discard(live)
             if not self.running:
                 self.idle.set()
             if not self._records:

@@ -1,10 +1,10 @@
 """What the proxy counts, so that nothing is lost or skipped in silence.
 
-A counter has a name and a reason. Names: `requests` (by kind), `captured` (exchanges fsynced into the spool),
-`shipped` (records the collector acknowledged), `lost` (could not be captured or kept), `stripped` (kept without its
-content), `not_captured` (on purpose), `passthrough` (a fault of ours; the agent's bytes went out untouched),
-`skipped` (why nothing was injected), `injected` (requests), `tunnelled` (connections never decrypted), `retried`
-(deliveries), `degraded` (a convenience of ours that failed: restart state, request log).
+A counter has a name and a reason. Names: `requests` (by kind), `captured` (records fsynced into the spool: exchanges,
+and `idle_turn`s), `shipped` (records the collector acknowledged), `lost` (could not be captured or kept), `stripped`
+(kept without its content), `not_captured` (on purpose), `passthrough` (a fault of ours; the agent's bytes went out
+untouched), `skipped` (why nothing was injected), `injected` (requests), `tunnelled` (connections never decrypted),
+`retried` (deliveries), `degraded` (a convenience of ours that failed: restart state, request log).
 Counters only grow; they are carried over a restart, so a loss does not vanish with the process that had it.
 """
 

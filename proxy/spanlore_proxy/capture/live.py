@@ -90,3 +90,8 @@ class LiveExchange:
             end=end,
             end_time_ns=now_ns,
         )
+
+    def let_go(self) -> None:
+        """Forgets the bodies, once the exchange is over."""
+        self.sent_body = self.plain_body = self.forwarded_body = b""
+        self.insertions, self.tap = (), None

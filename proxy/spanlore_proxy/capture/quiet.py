@@ -1,8 +1,9 @@
-"""Waiting for a moment in which the event loop has nothing to do.
+"""Waiting for a moment in which no agent waits.
 
 The recorder's thread and the event loop share one interpreter lock, and an agent waits for the one but not for the
-other. So the recorder asks before each piece of work whether the loop answers at once, and leaves it alone for a while
-when it does not. Under load it falls behind, within its queue's bound, and catches up when the burst is over.
+other. So the recorder asks before each piece of work whether a request is arriving, and whether the loop answers at
+once, and leaves it alone for a while when not. Under load it falls behind, within its queue's bound, and catches up
+when the burst is over.
 """
 
 from __future__ import annotations
@@ -15,16 +16,23 @@ from typing import Final
 
 QUIET_S: Final = 0.001
 """A loop that answers within this has nothing else to do."""
-PAUSE_S: Final = 0.01
+PAUSE_S: Final = 0.003
 LONGEST_WAIT_S: Final = 0.25
-"""For one piece of work; then it is done, whatever the loop does."""
+"""For one piece of work (some milliseconds); then it is done, whatever the loop does."""
 
 
 class QuietMoments:
     """Asks one event loop. `wait` is called from another thread."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        is_serving: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`is_serving`: a request has begun to arrive and has not left yet. Called from the other thread."""
         self._loop = loop
+        self._is_serving = is_serving
         self._clock = clock
 
     def wait(self, is_urgent: Callable[[], bool]) -> None:
@@ -34,6 +42,8 @@ class QuietMoments:
             time.sleep(PAUSE_S)
 
     def _is_quiet(self) -> bool:
+        if self._is_serving():
+            return False
         answered = threading.Event()
         asked = self._clock()
         try:

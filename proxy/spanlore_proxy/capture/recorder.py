@@ -31,7 +31,7 @@ from spanlore_proxy.capture.redacting import Redact, redact_inference, redact_ob
 from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
 from spanlore_proxy.capture.strip import strip_records
-from spanlore_proxy.capture.wire_log import LoggedRequest, WireLog
+from spanlore_proxy.capture.wire_log import WireLog
 from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.conversation.tracker import ConversationState, Tracker, state_to_json
 from spanlore_proxy.wire.codecs import CODECS, fold_exchange
@@ -62,7 +62,6 @@ class _Group:
     payloads: list[bytes] = field(default_factory=list)
     harnesses: list[str] = field(default_factory=list)
     states: dict[str, ConversationState] = field(default_factory=dict)
-    logged: list[tuple[LoggedRequest, bytes, WireRequest | None]] = field(default_factory=list)
 
 
 class Recorder:
@@ -84,7 +83,7 @@ class Recorder:
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         """`refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in the thread;
-        `give_way(is_urgent)` before each exchange, and may wait until agents are served."""
+        `give_way(is_urgent)` before each piece of work, and may wait until agents are served."""
         self._spool = spool
         self._tracker = tracker
         self._states = states
@@ -188,25 +187,25 @@ class Recorder:
         if self._append(group.payloads):
             self._note_agents(group.harnesses)
             self._counts.add(counters.CAPTURED, amount=len(group.payloads))
-        self._keep_convenience(group)
+        # Only now: a state may not know what the spool does not have. (The next request repeats it then.)
+        self._save(tuple(group.states.values()))
         self._oldest_ns = 0
 
     def _observe(self, captured: Captured, group: _Group) -> None:
         exchange = captured.exchange()
+        if captured.tap is not None and not captured.tap.is_whole:
+            self._counts.add(counters.STRIPPED, "response_too_large")
         endpoint = captured.head.endpoint
         try:
             request = CODECS[endpoint.dialect].parse_request(exchange.request_body)
         except MalformedRequestError:
             request = None
         identity = identify(exchange, request, endpoint)
-        observed = self._tracker.observe(
-            exchange,
-            request,
-            fold_exchange(exchange, endpoint.dialect),
-            identity,
-            self._refresh(captured.workplace),
-            captured.injected,
-        )
+        response = fold_exchange(exchange, endpoint.dialect)
+        self._give_way(self._is_urgent)
+        workplace = self._refresh(captured.workplace)
+        observed = self._tracker.observe(exchange, request, response, identity, workplace, captured.injected)
+        self._give_way(self._is_urgent)
         inference, in_inference = redact_inference(observed.inference, self._redact)
         observation, in_observation = redact_observation(observed.observation, self._redact)
         redactions = in_inference + in_observation
@@ -220,10 +219,9 @@ class Recorder:
         group.payloads.append(self._payload(records))
         group.harnesses.append(observation.workplace.harness)
         group.states.update({state.conversation: state for state in observed.changed})
-        if self._wire_log is not None:
-            group.logged.append(
-                (log_entry(captured, records[-1].span_id.hex(), self._redact), exchange.request_body, request)
-            )
+        self._give_way(self._is_urgent)
+        # At once, since a parsed request is five times its body and a group would hold on to many.
+        self._log_request(captured, records[-1].span_id.hex(), exchange.request_body, request)
 
     def _is_urgent(self) -> bool:
         return self._is_stopping or self._queued_bytes > URGENT_BYTES
@@ -244,13 +242,12 @@ class Recorder:
         self._on_spooled()
         return True
 
-    def _keep_convenience(self, group: _Group) -> None:
-        """What can be made again or done without: the states (else the next request repeats itself), the wire log."""
-        self._save(tuple(group.states.values()))
+    def _log_request(self, captured: Captured, request_id: str, body: bytes, request: WireRequest | None) -> None:
+        if self._wire_log is None:
+            return
         try:
-            for logged, body, request in group.logged if self._wire_log is not None else ():
-                assert self._wire_log is not None
-                self._wire_log.write(logged, body, request.document if request is not None else None)
+            entry = log_entry(captured, request_id, self._redact)
+            self._wire_log.write(entry, body, request.document if request is not None else None)
         except sqlite3.Error as error:
             self._degraded("wire_log", error)
 
@@ -271,7 +268,8 @@ class Recorder:
             self._payload(encode_turns([redact_turn(turn, self._redact)], place, workplace))
             for place, workplace, turn in closed
         ]
-        self._append(payloads)
+        if self._append(payloads):
+            self._counts.add(counters.CAPTURED, "idle_turn", len(payloads))
         self._save(self._tracker.take_changed())
 
     def _note_agents(self, harnesses: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ import psutil
 import spanlore
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
+from spanlore.spans.price import load_prices
 from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.addon import CaptureAddon
 from spanlore_proxy.capture.counters import Counters
@@ -50,6 +51,7 @@ from spanlore_proxy.launch.ca import ensure_ca
 GRACE_S: Final = 4.0
 """Running exchanges get this long to end after SIGTERM; the supervisor's own patience is longer."""
 FLUSH_S: Final = 3.0
+RESTART_S: Final = 1.0
 RESTORED_CONVERSATIONS: Final = 500
 
 _log = logging.getLogger(__name__)
@@ -108,14 +110,12 @@ class ProxyService:
         host, port = listening.getsockname()[:2]
         self.address = (host, port)
         self.addon.own_addresses = frozenset((name, port) for name in (host, "localhost", "127.0.0.1", "::1"))
+        load_prices()
         self._recorder.start()
         await self._proxy.start(listening)
-        for name, run in (
-            ("shipper", self._shipper.run),
-            ("snapshot", self._snapshot.run),
-            ("status", self._status.run),
-        ):
-            self._tasks.append(asyncio.create_task(run(), name=name))
+        beside = {"shipper": self._shipper.run, "snapshot": self._snapshot.run, "status": self._status.run}
+        for name, run in beside.items():
+            self._tasks.append(asyncio.create_task(self._keep_running(name, run), name=name))
         _log.info("listening at %s:%d", host, port)
 
     async def stop(self, grace_s: float = GRACE_S) -> None:
@@ -155,6 +155,16 @@ class ProxyService:
             "resident_bytes": psutil.Process().memory_info().rss,
         }
 
+    async def _keep_running(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await run()
+            except Exception:
+                # The border of a task that nobody awaits: without this it would end in silence, and with it deliveries.
+                _log.exception("%s failed, starting it again", name)
+                self.counts.add(counters.DEGRADED, name)
+                await asyncio.sleep(RESTART_S)
+
     def _make_recorder(self) -> Recorder:
         settings = self._settings
         redact = redact_with(Redactor(settings.capture.redact))
@@ -176,7 +186,7 @@ class ProxyService:
             counts=self.counts,
             refresh=self._workplaces.refreshed,
             on_spooled=self._shipper.wake,
-            give_way=QuietMoments(asyncio.get_running_loop()).wait,
+            give_way=QuietMoments(asyncio.get_running_loop(), lambda: self.addon.is_serving()).wait,
         )
 
     def _make_injector(self) -> Injector:

@@ -99,7 +99,8 @@ def _down(force: bool) -> int:
 
 def _status(as_json: bool) -> int:
     from spanlore_proxy.launch.daemon import is_held, running_daemon
-    from spanlore_proxy.launch.status import render, status
+    from spanlore_proxy.launch.status import status
+    from spanlore_proxy.launch.status_text import render
 
     paths = _paths()
     daemon = running_daemon(paths)

@@ -184,7 +184,9 @@ def _check_captured(store: StoreView, server: ModelServer, cast: Cast) -> Check:
 def _check_failures(tools: Iterable[ToolRow], cast: Cast) -> Check:
     failed = [row for row in tools if row.session.id == cast.first.id and row.outcome == "failure"]
     good = bool(failed) and all(row.exit_code == 1 and row.error_line for row in failed)
-    return Check("run 1 failed, and was recorded as failed with exit code and error line", good, f"{len(failed)} calls")
+    return Check(
+        "run 1 failed, and was recorded as failed with exit code and error line", good, _several(failed, "call")
+    )
 
 
 def _check_learned(store: StoreView, memories: Sequence[Memory]) -> Check:
@@ -235,7 +237,7 @@ def _has_hint_beside_failure(request: ReceivedRequest) -> bool:
 def _check_second_run(tools: Iterable[ToolRow], cast: Cast) -> Check:
     rows = [row for row in tools if row.session.id == cast.second.id]
     good = bool(rows) and all(row.outcome == "success" for row in rows)
-    return Check("run 2 did not fail once", good, f"{len(rows)} tool calls")
+    return Check("run 2 did not fail once", good, _several(rows, "tool call"))
 
 
 def _check_clean(server: ModelServer, pairs: Sequence[Pair]) -> Check:
@@ -246,6 +248,10 @@ def _check_clean(server: ModelServer, pairs: Sequence[Pair]) -> Check:
         is_same = hashlib.sha256(client).hexdigest() == entry.client_sha256
         good = good and is_same and not any(tag in client for tag in OUR_TAGS)
     return Check("no client body held our text; forwarded = client + insertions, by hash", good, f"{len(pairs)} bodies")
+
+
+def _several(items: Sequence[object], word: str) -> str:
+    return f"{len(items)} {word}{'' if len(items) == 1 else 's'}"
 
 
 def without_insertions(forwarded: bytes, insertions: Sequence[LoggedInsertion]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +11,7 @@ from rich.table import Table
 
 from spanlore.memory.memory import Memory, memory_to_json
 from spanlore_proxy.demo.findings import Figures, Findings, Insertion, figures_json
+from spanlore_proxy.demo.prompt_cache import BYTES_PER_TOKEN
 from spanlore_proxy.demo.stage import Stage
 
 MARKS = {"success": "[green]✓[/]", "failure": "[red]✗[/]"}
@@ -99,7 +100,7 @@ def _injected(insertions: Iterable[Insertion], console: Console) -> None:
         console.print(escape(item.data.decode()), style="magenta", soft_wrap=False)
 
 
-def _cost(figures: Iterable[Figures], console: Console) -> None:
+def _cost(figures: Sequence[Figures], console: Console) -> None:
     console.print("\n[bold]What the task cost[/]")
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in ("", "requests", "failed", "tokens in", "cached", "out", "cost", "added"):
@@ -116,6 +117,14 @@ def _cost(figures: Iterable[Figures], console: Console) -> None:
             f"{item.injected_bytes} B",
         )
     console.print(table)
+    before = next((item for item in figures if item.session.name.startswith("run 1")), None)
+    after = next((item for item in figures if item.session.name.startswith("run 2")), None)
+    if before and after:
+        console.print(
+            f"Run 2 took {after.requests} requests instead of {before.requests} and {after.input_tokens:,} tokens "
+            f"instead of {before.input_tokens:,}; about {after.injected_bytes // BYTES_PER_TOKEN} tokens of each "
+            "request are the memory, read from the cache from the second on."
+        )
 
 
 def _checks(findings: Findings, console: Console) -> None:

@@ -6,7 +6,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import psutil
@@ -78,49 +78,6 @@ def collector_status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
     return data if isinstance(data, dict) else {"error": "the collector's answer is no object"}
 
 
-def render(found: Mapping[str, Any]) -> str:
-    """The same for people."""
-    lines = [
-        f"spanlore {found['version']} is up for {_duration(found['up_s'])}"
-        + ("" if found["healthy"] else ", but not healthy"),
-        *(f"  {name:<12} {found[key]}" for name, key in _PLACES),
-    ]
-    if found["injection_stopped"]:
-        lines.append("  Injection is stopped by the kill file; remove it to go on.")
-    lines.append("processes")
-    for process in found["processes"]:
-        state = f"pid {process['pid']}, {process['memory_mb']} MB" if process["alive"] else "DOWN"
-        again = f", started again {process['restarts']} ×" if process["restarts"] else ""
-        lines.append(f"  {process['name']:<12} {state}{again}")
-    lines += ["agents running", *(f"  {run['run_id']}  {run['harness']:<12} {run['cwd']}" for run in found["runs"])]
-    whole = found["completeness"]
-    lost = ", ".join(f"{count} {reason}" for reason, count in whole["lost"].items()) or "nothing"
-    kept = f"{whole['captured']} exchanges captured, {whole['shipped']} in the store, {whole['waiting']} waiting"
-    lines += ["capture", f"  {kept}; lost: {lost}"]
-    for title in ("capture", "collector_says"):
-        lines += [f"  {name:<44} {value}" for name, value in flat(found[title]) if not name.endswith("_ns")]
-    return "\n".join(lines)
-
-
-_PLACES: Final = (
-    ("agents go to", "proxy"),
-    ("OTLP and API", "collector"),
-    ("ClickHouse", "clickhouse"),
-    ("state in", "state_dir"),
-)
-
-
-def flat(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """`a.b` → value of a nested object, lists as one line."""
-    for key, value in data.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{prefix}{key}.")
-        elif isinstance(value, list):
-            yield f"{prefix}{key}", ", ".join(map(str, value)) or "–"
-        else:
-            yield f"{prefix}{key}", str(value)
-
-
 def _process(name: str, pid: int, restarts: int) -> dict[str, Any]:
     try:
         process = psutil.Process(pid) if pid else None
@@ -129,9 +86,3 @@ def _process(name: str, pid: int, restarts: int) -> dict[str, Any]:
     except psutil.Error:
         alive, memory_mb = False, 0
     return {"name": name, "pid": pid, "alive": alive, "memory_mb": memory_mb, "restarts": restarts}
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

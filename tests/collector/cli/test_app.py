@@ -1,9 +1,13 @@
 import json
+import uuid
 from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
+
+from support.collector_process import CollectorProcess
+from support.stored_session import store_session
 
 
 def test_sessions_as_table_and_as_json(app: typer.Typer, played: str) -> None:
@@ -35,14 +39,14 @@ def test_unknown_session_is_refused(app: typer.Typer) -> None:
     assert "spanlore sessions" in done.stderr
 
 
-@pytest.mark.usefixtures("played")
-def test_ambiguous_prefix_names_its_sessions(app: typer.Typer) -> None:
+def test_ambiguous_prefix_names_its_sessions(app: typer.Typer, collector: CollectorProcess) -> None:
     """An id that begins several sessions names them."""
-    ids = [row["session_id"] for row in json.loads(CliRunner().invoke(app, ["sessions", "--json"]).output)]
-    done = CliRunner().invoke(app, ["session", ""])
+    prefix = str(uuid.uuid4())
+    ids = {store_session(collector, f"{prefix}-{number}") for number in (1, 2)}
+    done = CliRunner().invoke(app, ["session", prefix])
 
-    assert done.exit_code == (1 if len(ids) > 1 else 0)
-    assert len(ids) == 1 or "several sessions" in done.stderr
+    assert done.exit_code == 1
+    assert all(session in done.stderr for session in ids)
 
 
 def test_no_sessions_of_that_kind(app: typer.Typer, played: str) -> None:

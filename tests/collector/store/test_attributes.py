@@ -18,7 +18,6 @@ from spanlore_collector.store.attributes import (
     signed,
     string,
     strings,
-    text,
     tokens,
     usd,
     words,
@@ -89,7 +88,6 @@ def test_the_first_finish_reason(value: AttributeValue | None, reason: str) -> N
     assert finish_reason(value) == reason
 
 
-def test_words_and_texts() -> None:
-    """A lone word is a list of one; an absent text is empty."""
+def test_a_lone_word_is_a_list_of_one() -> None:
+    """An absent one is an empty list."""
     assert (words(("a", "b")), words("a"), words(None)) == (("a", "b"), ("a",), ())
-    assert (text({"a": 1}, "a"), text({}, "a")) == ("1", "")

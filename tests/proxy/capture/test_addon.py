@@ -104,7 +104,7 @@ async def test_bodies_nobody_understands_go_through(tmp_path: Path, body: bytes)
 
 async def test_large_bodies_go_through(tmp_path: Path) -> None:
     """There is no limit that an agent could run into."""
-    body = request_body("some words of text " * 400_000)
+    body = request_body("some words of text " * 250_000)
     async with (
         api_server(answering(message())) as api,
         running_proxy(tmp_path, upstreams={HOST: api.url}) as proxy,

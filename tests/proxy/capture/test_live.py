@@ -45,3 +45,15 @@ def test_the_tap_ends_it() -> None:
     assert captured is not None
     assert captured.tap is tap
     assert (captured.status_code, captured.response_fields) == (200, ((b"a", b"b"),))
+
+
+def test_it_lets_go_of_what_it_held() -> None:
+    """What was handed over stays whole; the exchange itself holds no body any more."""
+    exchange = live()
+    exchange.take_body(b"body")
+    captured = exchange.seal(End.COMPLETE, 9)
+    exchange.let_go()
+
+    assert captured is not None
+    assert (captured.sent_body, captured.forwarded_body) == (b"body", b"body")
+    assert (exchange.sent_body, exchange.plain_body, exchange.forwarded_body, exchange.tap) == (b"", b"", b"", None)

@@ -3,7 +3,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanlore_proxy.capture.pieces import cut
@@ -51,6 +51,7 @@ def test_every_element_is_a_piece(body: bytes, is_known: bool) -> None:
     assert values == [*DOCUMENT["messages"], *DOCUMENT["system"], DOCUMENT["metadata"]]
 
 
+@settings(max_examples=60)
 @given(st.dictionaries(st.text(), VALUES, max_size=6), st.booleans(), st.booleans())
 def test_pieces_are_the_body(document: dict[str, Any], is_compact: bool, is_known: bool) -> None:
     """Put together the pieces are the body, byte for byte, whatever it holds."""

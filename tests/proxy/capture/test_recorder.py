@@ -236,6 +236,17 @@ def test_idle_turns_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [turn.attributes[lore.TURN_END] for turn in turns] in (["idle"], ["completed"])
 
 
+def test_a_huge_answer_is_recorded_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not kept of an answer is counted."""
+    monkeypatch.setattr("spanlore_proxy.capture.tap.MAX_COPY_BYTES", 10)
+    with recording(tmp_path) as it:
+        it.recorder.submit(captured())
+        spans = it.end()
+
+    assert len(chats(spans)) == 1
+    assert it.counts.snapshot()["stripped"] == {"response_too_large": 1}
+
+
 def test_stop_records_what_is_queued(tmp_path: Path) -> None:
     """Nothing that was handed over is lost by an orderly end."""
     items: list[Captured] = [captured(request_body(f"number {number}")) for number in range(40)]

@@ -116,6 +116,23 @@ async def test_settings_that_lead_nowhere_are_told(tmp_path: Path) -> None:
         ProxyService(Settings.model_validate({"proxy": {"upstream_ca": "/does/not/exist"}}), state_in(tmp_path))
 
 
+async def test_a_failing_task_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault beside the traffic is counted, and deliveries go on."""
+    monkeypatch.setattr("spanlore_proxy.capture.service.RESTART_S", 0.01)
+    faults = iter([RuntimeError("on purpose")])
+
+    def describe(service: ProxyService) -> dict[str, object]:
+        for fault in faults:
+            raise fault
+        return {"is_well": True}
+
+    monkeypatch.setattr(ProxyService, "describe", describe)
+    async with running_proxy(tmp_path) as proxy:
+        await until(lambda: "is_well" in read_status(proxy.paths.proxy_status_file))
+
+    assert proxy.service.counts.snapshot()["degraded"] == {"status": 1}
+
+
 @asynccontextmanager
 async def process(
     paths: Paths, listening: socket.socket, **environment: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from decimal import Decimal
 
 import pytest
@@ -50,3 +52,15 @@ def test_other_providers_are_found_under_their_own_names() -> None:
 def test_what_is_not_known_has_no_price(unpriced: Inference) -> None:
     """An unknown model, missing counts, and counts that contradict each other: never 0."""
     assert price_of(unpriced) is None
+
+
+def test_prices_are_loaded_before_they_are_needed() -> None:
+    """After `load_prices` the bundled data is there; whoever waits for a price later waits no half second."""
+    program = (
+        "import sys\n"
+        "from spanlore.spans.price import load_prices\n"
+        "assert 'genai_prices.data' not in sys.modules\n"
+        "load_prices()\n"
+        "assert 'genai_prices.data' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
