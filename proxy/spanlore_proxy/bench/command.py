@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,6 @@ DELAY_BUDGET = 1.15
 FLAT_BUDGET = 0.8
 ROUNDS = 3
 OURS, BARE = "spanlore", "bare mitmdump"
-SETTLE_S = 60
 WORK = "what spanlore did of these requests"
 RATE = "requests/s, 20 connections, 200 KB"
 DELAY = "streamed chunk delay, 3 streams, 5 ms apart"
@@ -60,7 +58,7 @@ async def measure(folder: Path, requests: int) -> dict[str, Any]:
         targets = running.targets
         rows = [await _request_row(targets, size, requests) for size in SIZES]
         rows.append(await _rate_row(targets))
-        rows.append(await _work_row(running))
+        rows.append(_work_row(running))
         rows += await _stream_rows(targets)
     return judge(rows)
 
@@ -104,19 +102,9 @@ async def _rate_row(targets: Sequence[Target]) -> dict[str, Any]:
     }
 
 
-async def _work_row(running: Stage) -> dict[str, Any]:
+def _work_row(running: Stage) -> dict[str, Any]:
     """That everything was on: what was injected, captured and stored of the requests so far."""
-    deadline = time.monotonic() + SETTLE_S
-    counts = running.counts()
-    while time.monotonic() < deadline and _sum(counts, "shipped") < _sum(counts, "requests"):
-        await asyncio.sleep(1)
-        counts = running.counts()
-    names = ("requests", "injected", "captured", "shipped", "lost", "passthrough")
-    return {"what": WORK, **{f"{name} count": _sum(counts, name) for name in names}}
-
-
-def _sum(counts: dict[str, dict[str, int]], name: str) -> int:
-    return sum(counts.get(name, {}).values())
+    return {"what": WORK, **{f"{name} count": count for name, count in running.settled().items()}}
 
 
 async def _stream_rows(targets: Sequence[Target]) -> list[dict[str, Any]]:

@@ -22,6 +22,8 @@ from spanlore_proxy.bench.load import Target
 SCOPE = "bench.example/owner/repository"
 START_TIMEOUT_S = 60.0
 MEMORIES = 200
+SETTLE_S = 60.0
+COUNTED = ("requests", "injected", "captured", "shipped", "lost", "passthrough")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,21 @@ class Stage:
     targets: list[Target]
     paths: Paths
 
-    def counts(self) -> dict[str, dict[str, int]]:
-        """The proxy's counters, at most a second old."""
-        counters: dict[str, dict[str, int]] = json.loads(self.paths.proxy_status_file.read_text())["counters"]
-        return counters
+    def settled(self) -> dict[str, int]:
+        """The proxy's counters by name, once they stand still and all requests are stored, or after `SETTLE_S`.
+
+        The file is at most a second old, so two equal readings further apart than that are the truth.
+        """
+        deadline = time.monotonic() + SETTLE_S
+        before: dict[str, int] = {}
+        while True:
+            counters = json.loads(self.paths.proxy_status_file.read_text())["counters"]
+            counts = {name: sum(counters.get(name, {}).values()) for name in COUNTED}
+            is_done = counts == before and counts["shipped"] >= counts["requests"]
+            if is_done or time.monotonic() > deadline:
+                return counts
+            before = counts
+            time.sleep(1.2)
 
 
 @contextlib.contextmanager
