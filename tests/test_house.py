@@ -218,6 +218,22 @@ def test_no_file_knows_where_it_was_written(pattern: re.Pattern[str]) -> None:
     assert not found, named(found)
 
 
+def test_features_name_tests_that_exist() -> None:
+    """A feature's proof is a test that is there, and a row that works has one."""
+    text = (ROOT / "FEATURES.md").read_text()
+    cited = set(re.findall(r"`((?:tests/)?[\w/]*test_\w+\.py)`", text))
+    rows = [line.split(" | ") for line in text.splitlines() if re.match(r"\| [A-H]\d+ \|", line)]
+    unproven = [row[0].strip("| ") for row in rows if row[2] == "works" and "`" not in row[3]]
+
+    assert not [name for name in cited if not (ROOT / name).exists() and not list(ROOT.glob(f"tests/**/{name}"))]
+    assert len(rows) == FEATURE_ROWS
+    assert not unproven
+
+
+FEATURE_ROWS = 81
+"""Of the list that nothing may fall off."""
+
+
 def test_requirements_are_pinned_hashed_and_complete() -> None:
     """Every dependency stands in the requirements with a version and hashes, and no address."""
     with (ROOT / "pyproject.toml").open("rb") as file:
