@@ -39,10 +39,22 @@ def environment(paths: Paths, **more: str) -> dict[str, str]:
     }
 
 
+def _unblock_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
 def run(paths: Paths, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command as a terminal would: with no signal blocked. (chDB, once opened by another test in this process,
+    blocks SIGPIPE for good, and a child inherits that.)"""
     command = [sys.executable, "-m", "spanlore", "run", *words]
     return subprocess.run(
-        command, env=environment(paths, **more), capture_output=True, text=True, check=False, timeout=60
+        command,
+        env=environment(paths, **more),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=_unblock_signals,
     )
 
 
