@@ -22,6 +22,8 @@ COSTLY_FAILURES: Final = 3
 COSTLY_NS: Final = 180 * 10**9
 """One loss is costly with at least three failed attempts and ten calls, or three minutes of work, spent on it."""
 
+SELF_TELLING: Final = frozenset({"edit_no_match", "edit_not_unique", "file_not_read", "file_changed"})
+"""Classes of a file tool's refusals that say themselves what to do ("Read it first"): no memory is needed for those."""
 _STATED: Final = (Kind.CORRECTION, Kind.EXPLICIT)
 
 
@@ -40,6 +42,8 @@ def examine(candidate: Candidate, redactor: Redactor) -> Decision:
         return Decision(None, "the project is not known")
     if not candidate.value.strip() or not candidate.evidence or len(text) > MAX_TEXT_CHARS:
         return Decision(None, "it says nothing that can be shown")
+    if candidate.kind is Kind.HARNESS and candidate.trigger.error_class in SELF_TELLING:
+        return Decision(None, "trivial: the refusal itself says what to do")
     if redactor.redact(text).count or "[redacted:" in text or "[credential:" in text:
         return Decision(None, "a secret stood in it")
     if is_refusal(text):

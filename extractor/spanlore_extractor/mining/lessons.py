@@ -49,6 +49,10 @@ _HOW: Final = {
 """What makes a refused file tool accept the call, by class of the refusal."""
 
 
+UNTOLD: Final = "with other arguments"
+"""The same tool went through, and nothing says what made the difference."""
+
+
 def lesson_of(delta: Delta, session: MinedSession) -> Candidate | str:
     """The candidate a delta makes, or why it makes none."""
     if delta.type is DeltaType.FLAKY:
@@ -56,7 +60,7 @@ def lesson_of(delta: Delta, session: MinedSession) -> Candidate | str:
     if delta.type is DeltaType.CODE_FIX and not _is_telling(delta.failure.error_line):
         return "code was fixed, and the failure's line says too little to recognise it again"
     subject, slot, value, failed, worked = _key(delta, session)
-    if not value:
+    if not value or value == UNTOLD:
         return "what made the difference can't be told in words that would hold again"
     if delta.type is not DeltaType.CODE_FIX and (_TEMPORARY.search(value) or _TEMPORARY.search(failed)):
         return "about a temporary file"
@@ -212,7 +216,7 @@ def _how(delta: Delta) -> str:
     if fix.tool_name != failure.tool_name:
         program = take_apart(fix.command).last[:1] if kind_of(fix) is ToolKind.SHELL else ()
         return f"{fix.tool_name} ({program[0]})" if program else fix.tool_name
-    return _HOW.get(failure.error_class, "with other arguments")
+    return _HOW.get(failure.error_class, UNTOLD)
 
 
 def _plain(command: str) -> str:

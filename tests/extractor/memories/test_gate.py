@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Source, Status
+from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Source, Status, Trigger
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.gate import COSTLY_NS, examine, is_costly, promote
 from spanlore_extractor.mining.candidate import Candidate
@@ -106,3 +106,12 @@ def test_one_costly_loss_is_tried() -> None:
     assert promote(delta(kind=Kind.TRAP, **costly), 1).status is Status.CANDIDATE
     assert promote(said("no", is_statement=False, **costly), 1).status is Status.CANDIDATE
     assert not is_costly(delta(count=3, lost_calls=9))
+
+
+@pytest.mark.parametrize("error_class", ["edit_no_match", "edit_not_unique", "file_not_read", "file_changed"])
+def test_a_refusal_that_says_what_to_do_needs_no_memory(error_class: str) -> None:
+    """\"Read it first\" is told by the tool each time; a memory of it would only cost tokens."""
+    made = delta(kind=Kind.HARNESS, harness="claude-code", trigger=Trigger((), "Edit", error_class))
+
+    assert examine(made, REDACTOR).status is None
+    assert examine(replace(made, trigger=Trigger((), "Edit", "unknown_skill")), REDACTOR).status is Status.CANDIDATE

@@ -148,3 +148,13 @@ def test_commands_are_told_without_trimmings() -> None:
     assert shown_command("cd /home/dev/tally && pytest -q 2>&1 | tail -20", session) == "pytest -q"
     assert shown_command("git commit -m \"$(cat <<'EOF'\nx\nEOF\n)\"", session) == "git commit -m …"
     assert relative("cat /home/dev/tally/a.py /etc/hosts", session) == "cat a.py /etc/hosts"
+
+
+def test_other_arguments_are_no_lesson() -> None:
+    """Where nothing says what made the tool accept the call, there is nothing to remember."""
+    edit = {"file_path": "a.py", "old_string": "x y", "new_string": "z"}
+    told = Told(harness="swe-agent").fails("edit", edit, "Your proposed edit has introduced new syntax error(s).")
+
+    found = lesson(told.call("edit", {**edit, "new_string": "zz"}))
+
+    assert found == "what made the difference can't be told in words that would hold again"
