@@ -13,10 +13,22 @@ is_python() {
     [ -n "$1" ] && (cd / && "$1" -c "import sys; sys.exit(sys.version_info < tuple(map(int, '$2'.split('.'))))") 2>/dev/null
 }
 
-pyenv_versions=${PYENV_ROOT:-${HOME:-/nonexistent}/.pyenv}/versions
+# Where pyenv may keep Pythons: its own variable, HOME, the account's home (HOME may be a fresh one), a shim on the PATH.
+account_home=$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f6) || account_home=
+shim=$(command -v python3 2>/dev/null) || shim=
+pyenv_roots="${PYENV_ROOT:-} ${HOME:-}/.pyenv ${account_home:-}/.pyenv ${shim%/shims/python3}"
+
+# Prints the pyenv Pythons whose version matches $1 (3.13*, 3.*).
+pyenv_pythons() {
+    for root in $pyenv_roots; do
+        for candidate in "$root"/versions/$1/bin/python; do
+            [ ! -x "$candidate" ] || printf '%s\n' "$candidate"
+        done
+    done
+}
 
 find_any_python() {
-    for candidate in python3 python3.13 python3.12 python3.11 python3.10 python3.9 python "$pyenv_versions"/3.*/bin/python; do
+    for candidate in python3 python3.13 python3.12 python3.11 python3.10 python3.9 python $(pyenv_pythons '3.*'); do
         if is_python "$candidate" 3.8; then
             printf '%s\n' "$candidate"
             return
@@ -57,7 +69,7 @@ install_uv() {
 
 # The Python of .venv: pyenv's or the system's $wanted, else any from 3.12, else one that uv fetches.
 find_python() {
-    for candidate in "$pyenv_versions/$wanted"*/bin/python "python$wanted" "$pyenv_versions"/3.12*/bin/python python3.12 python3; do
+    for candidate in $(pyenv_pythons "$wanted*") "python$wanted" $(pyenv_pythons '3.12*') python3.12 python3; do
         if is_python "$candidate" 3.12; then
             (cd / && "$candidate" -c 'import sys; print(sys.executable)')
             return
