@@ -5,6 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 wanted=$(cat .python-version)
+# Trust what this machine trusts: behind a company's proxy the bundled roots are not enough. (Second name: older uv.)
+export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}" UV_NATIVE_TLS="${UV_NATIVE_TLS:-true}"
 say() { printf '%s\n' "bootstrap: $*" >&2; }
 die() { say "$*"; exit 1; }
 
