@@ -1,12 +1,13 @@
 # Two commands are all it takes on a machine with git and any Python 3:
 #   make demo    spanlore end to end, no key and no network beyond loopback
 #   make test    everything that is checked
+#   make test-agents  the real agents only, all eight of them (make test runs those that need nothing but npm)
 
 AGENT ?= scripted
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test lint format lock settings agents install clean
+.PHONY: help demo test test-agents lint format lock settings agents install clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -21,6 +22,10 @@ demo: $(INSTALLED)
 
 test: lint agents
 	$(BIN)/pytest $(PYTEST)
+
+test-agents: $(INSTALLED)
+	@sh tools/agents.sh all
+	$(BIN)/pytest -m agents $(PYTEST)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

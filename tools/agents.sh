@@ -1,23 +1,77 @@
 #!/bin/sh
 # Installs the real agents that the end-to-end tests run, pinned with hashes in tools/agents, into .cache/agents.
-# Without npm they are left out, and the tests that need them are skipped.
+#
+#   tools/agents.sh          those that need nothing but npm: claude-code codex opencode gemini-cli pi (1.4 GB)
+#   tools/agents.sh all      these, and those that bring a runtime of their own: qwen-code (Node 22), mini-swe-agent and
+#                            aider (Python 3.12): 1.4 GB more
+#   tools/agents.sh NAME...  the ones that are named
+#
+# What cannot be installed is left out with a word about it, and the tests that need it are skipped; whoever asked for
+# it (`all`, or its name) is told by the exit code, too.
 set -eu
 cd "$(dirname "$0")/.."
 
 target=.cache/agents
-if ! command -v npm >/dev/null 2>&1; then
-    printf '%s\n' "agents: SKIPPED, npm is not installed: the tests with the real Claude Code will be skipped" >&2
-    exit 0
-fi
-if cmp -s tools/agents/package-lock.json "$target/installed.json" && "$target/node_modules/.bin/claude" --version >/dev/null 2>&1; then
-    exit 0
-fi
-printf '%s\n' "agents: installing the pinned Claude Code into $target" >&2
-mkdir -p "$target"
-cp tools/agents/package.json tools/agents/package-lock.json "$target"
-# Its install script only puts the platform's binary, a package of its own, in place. Newer versions of npm run no
-# install scripts unasked, so it is run here.
-npm ci --prefix "$target" --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
-(cd "$target/node_modules/@anthropic-ai/claude-code" && node install.cjs) >&2
-"$target/node_modules/.bin/claude" --version >&2
-cp tools/agents/package-lock.json "$target/installed.json"
+plain="claude-code codex opencode gemini-cli pi"
+must=yes
+case "${1:-}" in
+    "") must=no; set -- $plain ;;
+    all) set -- $plain qwen-code mini-swe-agent aider ;;
+esac
+
+say() { printf '%s\n' "agents: $*" >&2; }
+
+# Without install scripts, which newer versions of npm run only when asked: `finish` does what they are needed for.
+install_npm() { # folder with the lock file, folder to install into
+    command -v npm >/dev/null 2>&1 || { say "npm is not installed"; return 1; }
+    mkdir -p "$2"
+    cp "$1/package.json" "$1/package-lock.json" "$2"
+    npm ci --prefix "$2" --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
+}
+
+install_python() { # folder with the requirements, folder to install into
+    uv=.bootstrap/bin/uv
+    [ -x "$uv" ] || uv=$(command -v uv) || { say "uv is not installed; \`make install\` does it"; return 1; }
+    "$uv" venv --quiet --clear --no-project --python 3.12 "$2" || { say "there is no Python 3.12"; return 1; }
+    "$uv" pip sync --quiet --python "$2/bin/python" --require-hashes "$1/requirements.txt"
+}
+
+# claude-code's and opencode's install scripts put the platform's binary, a package of its own, in place.
+finish() {
+    case "$1" in
+        claude-code) (cd "$2/node_modules/@anthropic-ai/claude-code" && node install.cjs) >&2 ;;
+        opencode)
+            (cd "$2/node_modules/opencode-ai" && node postinstall.mjs) >&2 &&
+                rm -rf "$2"/node_modules/opencode-linux-* "$2"/node_modules/opencode-darwin-* # a copy is in place
+            ;;
+    esac
+}
+
+install() { # name
+    case "$1" in
+        claude-code) from=tools/agents into=$target ;;
+        *) from=tools/agents/$1 into=$target/$1 ;;
+    esac
+    lock=$from/package-lock.json
+    [ -f "$lock" ] || lock=$from/requirements.txt
+    [ -f "$lock" ] || { say "there is no agent $1"; return 1; }
+    mark=$into/installed.json
+    if cmp -s "$lock" "$mark"; then
+        return 0
+    fi
+    say "installing the pinned $1 into $into"
+    case "$lock" in
+        *.json) install_npm "$from" "$into" ;;
+        *) install_python "$from" "$into" ;;
+    esac && finish "$1" "$into" && cp "$lock" "$mark"
+}
+
+missing=0
+for name in "$@"; do
+    # `set -e` does not hold in a condition, so each step of `install` is chained.
+    if ! install "$name"; then
+        say "SKIPPED $name: the tests with it will be skipped"
+        missing=1
+    fi
+done
+[ "$must" = no ] || exit "$missing"

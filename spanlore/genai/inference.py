@@ -20,6 +20,8 @@ class Dialect(StrEnum):
     OPENAI_CHAT = "openai_chat"
     OPENAI_RESPONSES = "openai_responses"
     GEMINI = "gemini"
+    BEDROCK = "bedrock"
+    """InvokeModel and Converse, whatever the model."""
 
 
 class CallClass(StrEnum):

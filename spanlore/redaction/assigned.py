@@ -50,7 +50,9 @@ _ASSIGNMENT: Final = re.compile(
     (?:
         [ \t]{0,8} : [ \t]? [A-Za-z_][\w.\[\]|, ]{0,40}? [ \t]? = [ \t]? (?!=)   # NAME: str = VALUE
       | [ \t]{0,8} (?P<sign> => | := | [=!]= | [:=] ) [ \t]{0,8}
+      | (?P<prose> [ \t]{1,2} is [ \t]{1,2} )                    # the name is VALUE
       | (?P<space> [ \t]{1,2} )                                 # --name VALUE
+      | (?P<pair> (?:\s|\\[nrt]|,){1,60}? (?:\\?["'])? value (?:\\?["'])? \s? : \s? )   # name: NAME, value: VALUE
     )
     (?P<open>\\?["'`])?
     (?P<value> (?(open) [^\s"'`\\]{4,400} | [^\s"'`,;(){}\[\]<>|&\\]{4,400} ) )
@@ -117,7 +119,9 @@ def _is_secret(match: re.Match[bytes], name: bytes, label: str) -> bool:
         return False
     if label == HIGH_ENTROPY:
         return b"public" not in name.lower() and bool(_ENTROPIC.fullmatch(value)) and entropy_bits(value) >= 4.0
-    if match["sign"] == b"=" and _ENVIRONMENT_NAME.fullmatch(name):
+    if match["prose"] and not any(48 <= byte <= 57 for byte in value):
+        return False  # "the password is wrong!"
+    if (match["sign"] == b"=" or match["pair"]) and _ENVIRONMENT_NAME.fullmatch(name):
         return not _CONSTANT.fullmatch(value) and not _ATTRIBUTE.fullmatch(value)
     return _looks_secret(value, label, is_quoted=bool(match["open"]))
 

@@ -105,6 +105,37 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         ),
     ),
     Detector(
+        "password",
+        (b"mysql", b"mariadb", b"sshpass"),
+        re.compile(
+            rb"(?i:mysql|mariadb|sshpass)[\w-]*(?=\s)[^\n|;&]{0,200}?\s-p(?:(?<=pass -p)\s)?\\?[\"']?"
+            rb"(?P<secret>(?![$%*<{\[])[^\s\"'`$\\]{4,})"
+        ),
+    ),
+    Detector(
+        "password",
+        (b"login",),
+        re.compile(rb"(?i:login)(?:\s|\\n)+\S{1,80}?(?:\s|\\n)+(?i:password)(?:\s|\\n)+(?P<secret>[^\s\\\"']{4,})"),
+    ),
+    # Docker's config.json: base64 of user:password.
+    Detector(
+        "basic_auth",
+        (b'"auth',),
+        re.compile(
+            rb"\"auth\\?\"\s?:\s?\\?\"(?P<secret>(?=[a-z+/]*[A-Z0-9=])(?:[A-Za-z0-9+/]{4}){2,}"
+            rb"(?:[A-Za-z0-9+/]{2,3}={1,2})?)(?=\\?\")"
+        ),
+        starts_word=False,
+    ),
+    Detector(
+        "cookie",
+        (b"cookie",),
+        re.compile(
+            rb"(?i:cookie)\\?[\"']?\s?:\s?\\?[\"']?(?P<secret>[\w.%-]{1,80}="
+            rb"(?=[^\s;\"'\\]*[0-9])[^\s;\"'\\]{16,}(?:;\s?(?!(?i:path|domain|max-age|expires|samesite)=)[\w.%-]{1,80}=[^\s;\"'\\]*)*)"
+        ),
+    ),
+    Detector(
         "private_key",
         (b"-----begin",),
         re.compile(

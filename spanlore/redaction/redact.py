@@ -15,6 +15,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from spanlore.redaction.assigned import HIGH_ENTROPY, KEYWORDS, find_assigned
 from spanlore.redaction.detectors import DETECTORS, Detector
+from spanlore.redaction.values import redact_value
 
 _MAX_ROUNDS: Final = 4
 """Replacing one secret may bring another to light (`password=x"sk-…"`); more rounds than this were never needed."""
@@ -70,28 +71,11 @@ class Redactor:
 
     def redact_value(self, value: Any) -> tuple[Any, int]:
         """A JSON value with every secret in its strings replaced, and how many. `{"password": …}` counts by its key."""
-        match value:
-            case str():
-                redacted = self.redact(value)
-                return redacted.text, redacted.count
-            case dict():
-                pairs = {key: self._redact_entry(key, item) for key, item in value.items()}
-                return {key: item for key, (item, _) in pairs.items()}, sum(count for _, count in pairs.values())
-            case list() | tuple():
-                items = [self.redact_value(item) for item in value]
-                return [item for item, _ in items], sum(count for _, count in items)
-            case _:
-                return value, 0
+        return redact_value(value, self._redact_text)
 
-    def _redact_entry(self, key: Any, item: Any) -> tuple[Any, int]:
-        clean, count = self.redact_value(item)
-        if not isinstance(clean, str) or not isinstance(key, str) or len(clean) > 400:
-            return clean, count
-        head = f'"{key}": "'
-        as_entry = self.redact(head + clean)
-        if as_entry.count and as_entry.text.startswith(head):
-            return as_entry.text[len(head) :], count + as_entry.count
-        return clean, count
+    def _redact_text(self, text: str) -> tuple[str, int]:
+        redacted = self.redact(text)
+        return redacted.text, redacted.count
 
     def _spans(self, data: bytes) -> Iterator[Span]:
         for index, start, _ in self._automaton.find_matches_as_indexes(data.lower(), overlapping=True):

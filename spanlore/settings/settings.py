@@ -8,6 +8,7 @@ where it came from. README's table is generated from `describe()` and checked by
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from spanlore.repository.remote import scope_of_remote
 from spanlore.settings.paths import Paths
 
 PREFIX = "SPANLORE_"
@@ -102,6 +104,23 @@ class CaptureSettings(_Section):
     @classmethod
     def _lines(cls, value: Any) -> Any:
         return tuple(word for word in value.split("\n") if word) if isinstance(value, str) else value
+
+    @field_validator("redact")
+    @classmethod
+    def _are_expressions(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in value:
+            try:
+                matches_nothing = re.compile(pattern).match("") is not None
+            except re.error as fault:
+                raise ValueError(f"{pattern!r} is not a regular expression: {fault}") from None
+            if matches_nothing:
+                raise ValueError(f"{pattern!r} matches the empty string, so it would replace everything")
+        return value
+
+    @field_validator("off_repositories")
+    @classmethod
+    def _as_matched(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(form for word in value for form in _forms(word.strip())))
 
 
 class MiningSettings(_Section):
@@ -233,6 +252,20 @@ def _explain(error: ValidationError, origin: Mapping[tuple[str, ...], str], file
         where = f"environment variable {name}" if name else f"{'.'.join(path)} in {file}"
         lines.append(f"{where} is {fault['input']!r}: {fault['msg']}.")
     return "\n".join([*lines, "Mend the value, or leave the setting out to get its default."])
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """A repository or directory as it may be written → as workplaces are known. What would never match is an error,
+    because the user relies on it."""
+    word = word.removeprefix("path:")
+    if word.startswith(("/", "~")):
+        folder = Path(word).expanduser()
+        return str(folder), str(folder.resolve())
+    host, _, name = word.partition("/")
+    scope = scope_of_remote(word) or scope_of_remote(f"https://{word}")
+    if not scope or ("://" not in word and ":" not in word and not (name and "." in host.strip("."))):
+        raise ValueError(f"{word!r} is neither host/owner/name nor the full path of a directory")
+    return (scope,)
 
 
 def _show(value: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from spanlore.genai.messages import ToolCall
@@ -17,12 +18,13 @@ from spanlore.signature.shell import Simple, simple_commands
 
 MAX_COMMAND_CHARS: Final = 4096
 """Longest command text that is recorded (`semconv.lore.COMMAND`)."""
+MAX_REMEMBERED_CHARS: Final = 2000
 _MAX_DEPTH: Final = 4
 
 SHELL_TOOLS: Final = frozenset(
     {
         "bash", "shell", "exec_command", "local_shell", "run_shell_command", "exec", "terminal", "execute_command",
-        "run_terminal_cmd", "container.exec", "execute_bash", "run_command",
+        "run_terminal_cmd", "container.exec", "shell_command", "execute_bash", "run_command",
     }
 )  # fmt: skip
 """Names (lower case) under which agents offer a shell."""
@@ -70,6 +72,12 @@ _TWO_WORD_WRAPPERS: Final = frozenset(
 _OPERANDS: Final[Mapping[str, int]] = {"timeout": 1, "gtimeout": 1, "direnv exec": 1}
 """Words of its own that a wrapper takes before the command."""
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "fish", "ksh"})
+_SCRIPTED = re.compile(
+    r"exec_command\(\s*\{.{0,400}?(?<![\w.])[\"']?cmd[\"']?\s*:\s*(?P<quote>[\"'`])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)",
+    re.S,
+)
+_ESCAPED = re.compile(r"\\(.)", re.S)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _VERSIONED = re.compile(r"(python|pip|ruby|node|php|perl|lua|gcc|g\+\+|clang|clang\+\+)-?\d+(?:\.\d+)*\Z")
 
@@ -101,6 +109,12 @@ def parse_command(shell: str) -> Command:
 
     Where several programs run, the first that is not a preparation counts: the others follow from its result.
     """
+    return _parse_again(shell) if len(shell) <= MAX_REMEMBERED_CHARS else _parse(shell, 0)
+
+
+@lru_cache(512)
+def _parse_again(shell: str) -> Command:
+    # A call is looked at by who judges it, who signs it and who names it.
     return _parse(shell, 0)
 
 
@@ -237,8 +251,15 @@ def program_name(word: str) -> str:
 
 def shell_text(call: ToolCall) -> str | None:
     """The shell text of a call to a shell tool, whatever the agent calls tool and argument; None for other tools."""
-    if call.name.lower() not in SHELL_TOOLS or not isinstance(call.arguments, dict):
+    if call.name.lower() not in SHELL_TOOLS:
         return None
+    if isinstance(call.arguments, str):
+        return _in_script(call.arguments)
+    if not isinstance(call.arguments, dict):
+        return None
+    commands = call.arguments.get("commands")
+    if isinstance(commands, list) and commands and all(isinstance(text, str) for text in commands):
+        return "\n".join(commands)  # one after the other, each on its own
     for key in ("command", "cmd", "script", "input"):
         value: Any = call.arguments.get(key)
         if isinstance(value, str):
@@ -246,6 +267,16 @@ def shell_text(call: ToolCall) -> str | None:
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return _joined(value)
     return None
+
+
+def _in_script(script: str) -> str | None:
+    """The one command that Codex's code mode runs from JavaScript; None for none, several, or one made at run time."""
+    if script.count("exec_command(") != 1:
+        return None
+    found = _SCRIPTED.search(script)
+    if found is None or (found["quote"] == "`" and "${" in found["text"]):
+        return None
+    return _ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), found["text"])
 
 
 def _joined(argv: list[str]) -> str:

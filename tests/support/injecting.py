@@ -17,7 +17,7 @@ from spanlore.spans.place import Workplace
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.injection.injector import Injector, Prepared
 from spanlore_proxy.injection.ledger import LedgerStore, MemoryLedger
-from spanlore_proxy.wire.anthropic import parse_request
+from spanlore_proxy.wire.codecs import read_request
 from spanlore_proxy.wire.dialect import Endpoint
 from spanlore_proxy.wire.dialect import Kind as EndpointKind
 
@@ -128,7 +128,7 @@ class Rig:
     ) -> Prepared:
         """What the proxy would forward."""
         return self.injector.prepare(
-            body, endpoint, parse_request(body), identity or who(), workplace or WORKPLACE, headers
+            body, endpoint, read_request(body, endpoint), identity or who(), workplace or WORKPLACE, headers
         )
 
 

@@ -28,6 +28,33 @@ class Recording:
         return [self.body[start : start + size] for start in range(0, len(self.body), size)]
 
 
+_TYPES = {
+    ".sse": "text/event-stream",
+    ".json": "application/json",
+    ".eventstream": "application/vnd.amazon.eventstream",
+}
+
+
+def of(dialect: str, name: str) -> Recording:
+    """The recorded response of that name; its status is the number at the end of its name, else 200."""
+    path = next(
+        ROOT / dialect / f"{name}{ending}" for ending in _TYPES if (ROOT / dialect / f"{name}{ending}").exists()
+    )
+    last = name.rpartition("_")[2]
+    return Recording(name, path.read_bytes(), _TYPES[path.suffix], int(last) if last.isdigit() else 200)
+
+
+def names_of(dialect: str) -> list[str]:
+    """All recorded responses of a dialect."""
+    return sorted(path.stem for path in (ROOT / dialect).iterdir() if "." not in path.stem)
+
+
+def request_of(dialect: str, name: str) -> bytes:
+    """The body of the request that the response of that name answers (`NAME`), or the next one (`NAME.next`)."""
+    suffix = "" if name.endswith(".next") else ".request"
+    return (ROOT / dialect / f"{name}{suffix}.json").read_bytes()
+
+
 def anthropic(name: str) -> Recording:
     """The recorded response of that name."""
     stream = ROOT / "anthropic" / f"{name}.sse"

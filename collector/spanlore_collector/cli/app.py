@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from spanlore.terminal import show
 from spanlore_collector.bench import command as bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from rich.console import RenderableType
 
     from spanlore_collector.cli.queries import RowSource
 
@@ -40,7 +39,7 @@ def sessions(
     if as_json:
         _print_json(rows)
     elif rows:
-        _print(rendering.session_table(rows))
+        show(rendering.session_table(rows))
     else:
         typer.echo("No sessions yet. Start one with: spanlore run -- claude", err=True)
 
@@ -60,7 +59,7 @@ def session(
     if as_json:
         _print_json({"session": found[0], "turns": session_tree.tree_to_json(tree)})
     else:
-        _print(rendering.session_view(found[0], tree))
+        show(rendering.session_view(found[0], tree))
 
 
 @contextmanager
@@ -86,12 +85,6 @@ def _refuse(prefix: str, found: list[str]) -> None:
     else:
         typer.echo(f"spanlore: no session begins with {prefix!r}; `spanlore sessions` lists them", err=True)
     raise typer.Exit(EXIT_FAULT)
-
-
-def _print(view: RenderableType) -> None:
-    from rich.console import Console
-
-    Console(highlight=False).print(view)
 
 
 def _print_json(value: Any) -> None:

@@ -101,6 +101,8 @@ def _add_tool(branch: Tree, tool: ToolNode) -> None:
 
 def _turn_line(turn: TurnNode) -> Text:
     row = turn.row
+    if row["end"] == "none":
+        return Text("beside the turns", "dim")
     is_subagent = row.get("call_class") == "subagent"
     line = Text(no_wrap=True, overflow="ellipsis")
     line.append(f"{'sub-agent' if is_subagent else 'turn'} {row['turn_index']}", "bold")

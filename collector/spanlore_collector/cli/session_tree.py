@@ -2,7 +2,7 @@
 
 A tool call hangs under the inference that asked for it (same conversation and step); a sub-agent's turn hangs under the
 tool call whose span is its parent. A turn that is not over yet has no row of its own, only inferences that name it as
-their parent: it is put together from them.
+their parent: it is put together from them. Side calls (titles, safety checks) name no turn at all.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def build_tree(spans: SessionSpans) -> list[TurnNode]:
     turns = {row["span_id"]: TurnNode(row) for row in spans.turns}
     steps: dict[tuple[str, int], ChatNode] = {}
     for row in spans.inferences:
-        turn = turns.setdefault(row["parent_span_id"], TurnNode(_open_turn(row)))
+        # A side call belongs to no turn; those of one conversation stand together.
+        turn = turns.setdefault(row["parent_span_id"] or row["conversation"], TurnNode(_open_turn(row)))
         chat = ChatNode(row)
         turn.chats.append(chat)
         # A retry has the step of its first attempt; the last one is the one that was answered.
@@ -128,7 +129,7 @@ def _tool_json(tool: ToolNode) -> dict[str, Any]:
 
 
 def _open_turn(row: Row) -> Row:
-    """A turn that is still going on, from the first row that names it."""
+    """A turn that is still going on, or side calls that have none, from the first row that names it."""
     return {
         "span_id": row["parent_span_id"],
         "parent_span_id": "",
@@ -137,7 +138,7 @@ def _open_turn(row: Row) -> Row:
         "duration_ns": None,
         "turn_index": row["turn_index"],
         "prompt": "",
-        "end": "open",
+        "end": "open" if row["parent_span_id"] else "none",
         "conversation": row["conversation"],
         "call_class": row.get("call_class", ""),
     }

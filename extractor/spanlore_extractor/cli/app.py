@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from spanlore.terminal import show, write
 from spanlore_extractor.cli import evaluate
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from spanlore.memory.memory import Memory
     from spanlore_collector.store.api_client import MemoryClient
     from spanlore_collector.store.reader import Reader
@@ -64,7 +63,7 @@ def mine(
     if as_json:
         _print_json(views.report_to_json(report, dry_run))
     else:
-        _print(views.report_view(report, dry_run))
+        show(views.report_view(report, dry_run))
 
 
 def memories(
@@ -92,7 +91,7 @@ def memories(
             {"scopes": sorted(scopes) if scopes else "all", "memories": [memory_to_json(item) for item in kept]}
         )
     elif kept:
-        _print(views.memory_table(kept, show_scope=scopes is None or len(scopes) > 1))
+        show(views.memory_table(kept, show_scope=scopes is None or len(scopes) > 1))
     else:
         where = "" if scopes is None else f" for {' or '.join(sorted(scopes))}"
         typer.echo(f"Nothing is remembered{where} yet. `spanlore mine` learns from recorded sessions.", err=True)
@@ -115,7 +114,7 @@ def why(
         evidence = views.evidence_to_json(memory, opened)
         _print_json({"memory": memory_to_json(memory), "events": events, "evidence": evidence})
     else:
-        _print(views.memory_view(memory, events, opened))
+        show(views.memory_view(memory, events, opened))
 
 
 def remember(
@@ -152,7 +151,7 @@ def remember(
         typer.echo("That is remembered already.", err=True)
     else:
         made = operations[0].memory
-        typer.echo(f"{made.id}  {made.text}")
+        write(f"{made.id}  {made.text}")
         if made.status is Status.QUARANTINED:
             typer.echo(f"spanlore: it is kept, but no agent is shown it: {made.note}.", err=True)
         for operation in operations[1:]:
@@ -178,7 +177,7 @@ def forget(
     if as_json:
         _print_json({"memory": memory_to_json(memory)})
     else:
-        typer.echo(f"{memory.id} is forgotten: {memory.text}")
+        write(f"{memory.id} is forgotten: {memory.text}")
 
 
 @contextmanager
@@ -235,12 +234,6 @@ def _scopes(scope: str, here: str, user: str) -> set[str] | None:
 def _fail(message: str, code: int) -> NoReturn:
     typer.echo(f"spanlore: {message}", err=True)
     raise typer.Exit(code)
-
-
-def _print(view: RenderableType) -> None:
-    from rich.console import Console
-
-    Console(highlight=False).print(view)
 
 
 def _print_json(value: Any) -> None:

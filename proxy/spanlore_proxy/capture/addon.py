@@ -21,21 +21,24 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from spanlore.settings import Settings
 from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.capture import counters
-from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Captured, RequestHead, request_exchange
+from spanlore_proxy.capture.base_urls import ADDRESS, Address, BaseUrls
+from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Asked, Captured, RequestHead, request_exchange
 from spanlore_proxy.capture.connections import keep_alive, lift_connection_limit
 from spanlore_proxy.capture.counters import Counters, Samples
-from spanlore_proxy.capture.interception import END
+from spanlore_proxy.capture.interception import END, SWITCHING, TAP
 from spanlore_proxy.capture.live import LiveExchange
 from spanlore_proxy.capture.runs import parse_proxy_authorization
 from spanlore_proxy.capture.upstreams import Upstream, redirect
+from spanlore_proxy.capture.websocket import UPGRADE, SocketTap, Upgrade, Watcher, upgraded_endpoint
 from spanlore_proxy.capture.workplaces import Workplaces
 from spanlore_proxy.conversation.agent import Identity, identify
 from spanlore_proxy.injection.facts import BYPASS_HEADER
 from spanlore_proxy.injection.injector import Prepared
-from spanlore_proxy.wire.codecs import CODECS
+from spanlore_proxy.wire.codecs import learn_request, read_request
 from spanlore_proxy.wire.content import decode, encode
 from spanlore_proxy.wire.dialect import Endpoint, Kind, recognise
 from spanlore_proxy.wire.exchange import End
+from spanlore_proxy.wire.history import Histories
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 
 LIVE: Final = "spanlore.live"
@@ -70,6 +73,7 @@ class CaptureAddon:
         *,
         is_opened: Callable[[str], bool],
         upstreams: Mapping[str, Upstream],
+        base_urls: BaseUrls,
         workplaces: Workplaces,
         injector: Preparer,
         submit: Callable[[Captured], None],
@@ -82,16 +86,19 @@ class CaptureAddon:
         nothing is recorded of it."""
         self._is_opened = is_opened
         self._upstreams = upstreams
+        self._base_urls = base_urls
         self._workplaces = workplaces
         self._injector = injector
         self._submit = submit
         self._is_off = is_off
         self._records = settings.capture.mode != "off"
+        self._injects = settings.injection.enabled
         self._is_passive = not self._records and not settings.injection.enabled
         self._counts = counts
         self._clock_ns = clock_ns
         self._live: dict[str, set[LiveExchange]] = defaultdict(set)
         self._arriving: set[LiveExchange] = set()
+        self._histories = Histories()
         self._logged_faults = 0
         self.own_addresses: frozenset[tuple[str, int]] = frozenset()
         """Where this proxy listens: no request may be sent there."""
@@ -139,12 +146,15 @@ class CaptureAddon:
         self._guarded("connect", lambda: self._workplaces.forget(client.id))
 
     def tcp_message(self, flow: tcp.TCPFlow) -> None:
-        # After 101 (WebSocket) the connection is passed on as it is, and mitmproxy would keep all of it.
+        # Whatever mitmproxy takes for raw TCP it would keep, all of it.
         flow.messages.clear()
 
     # --- one exchange ------------------------------------------------------------------------------------------------
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
+        self._guarded("base_url", lambda: self._base_urls.take(flow))
+        if flow.response is not None:
+            return  # refused; mitmproxy reads the body, then answers
         self._guarded("requestheaders", lambda: self._begin(flow))
         self._guarded("requestheaders", lambda: self._send_on(flow.request))
         if LIVE not in flow.metadata:
@@ -155,6 +165,7 @@ class CaptureAddon:
         self._guarded("request", lambda: _frame(flow.request))
         live = flow.metadata.get(LIVE)
         if live is None:
+            await self._place_upgrade(flow.metadata.get(UPGRADE))
             return
         started_ns = time.perf_counter_ns()
         fields, body = flow.request.headers.fields, flow.request.raw_content
@@ -188,8 +199,10 @@ class CaptureAddon:
             except Exception as error:
                 # The border to the agent's traffic: it streams on, without a copy.
                 self._fault("responseheaders", error)
-        if response.status_code == 101:
-            self._counts.add(counters.NOT_CAPTURED, "websocket")
+        if response.status_code == SWITCHING:
+            self._guarded("websocket", lambda: self._switch(flow, response))
+        elif UPGRADE in flow.metadata:
+            self._counts.add(counters.NOT_CAPTURED, "websocket_refused")
 
     def response(self, flow: http.HTTPFlow) -> None:
         # Of streamed answers the tap has told already; this is for answers without a body.
@@ -203,19 +216,23 @@ class CaptureAddon:
 
     def _introduce(self, flow: http.HTTPFlow) -> None:
         client = flow.client_conn
-        if self._is_opened(flow.request.data.host):
+        if ADDRESS in flow.metadata or self._is_opened(flow.request.data.host):
             credentials = parse_proxy_authorization(flow.request.headers.get("proxy-authorization", ""))
             self._workplaces.introduce(client.id, credentials, client.peername[:2], client.sockname[:2])
 
     def _begin(self, flow: http.HTTPFlow) -> None:
         request = flow.request
         host = request.data.host.lower()
-        if not self._is_opened(host):
+        address: Address | None = flow.metadata.get(ADDRESS)
+        if address is None and not self._is_opened(host):
             return
         # Known already where there was a CONNECT; plain http has its credentials in the request itself.
-        self._guarded("connect", lambda: self._introduce(flow))
+        if address is None or address.workplace is None:
+            self._guarded("connect", lambda: self._introduce(flow))
         endpoint = recognise(request.method, host, request.path)
-        self._counts.add(counters.REQUESTS, endpoint.kind.value if endpoint is not None else "unknown_endpoint")
+        is_upgrade = endpoint is None and (endpoint := upgraded_endpoint(request)) is not None
+        kind = "websocket" if is_upgrade else endpoint.kind.value if endpoint is not None else "unknown_endpoint"
+        self._counts.add(counters.REQUESTS, kind)
         if endpoint is None or endpoint.kind is Kind.OTHER or self._is_passive:
             return
         upstream = self._upstreams.get(host)
@@ -231,7 +248,12 @@ class CaptureAddon:
             start_time_ns=self._clock_ns(),
             upstream=upstream.origin if upstream else "",
         )
+        workplace = address.workplace if address is not None and address.workplace is not None else Workplace()
+        if is_upgrade:
+            flow.metadata[UPGRADE] = Upgrade(head, flow.client_conn.id, workplace)
+            return
         live = flow.metadata[LIVE] = LiveExchange(head, flow.client_conn.id)
+        live.workplace = workplace
         self._live[live.connection].add(live)
         self._arriving.add(live)
         self.idle.clear()
@@ -255,9 +277,11 @@ class CaptureAddon:
                 return
         endpoint = live.head.endpoint
         exchange = request_exchange(live.head, live.plain_body)
-        request = _parsed(live.plain_body, endpoint)
+        request = self._parsed(live.plain_body, endpoint)
         identity = identify(exchange, request, endpoint)
-        live.workplace = await self._workplaces.of(flow.client_conn.id, identity.cwd_hint)
+        live.asked = Asked(exchange, request, identity)
+        if not live.workplace.run_id:
+            live.workplace = await self._workplaces.of(flow.client_conn.id, identity.cwd_hint)
         live.is_wanted = not self._is_off(live.workplace)
         prepared = self._injector.prepare(
             live.plain_body, endpoint, request, identity, live.workplace, exchange.request_headers
@@ -271,6 +295,61 @@ class CaptureAddon:
         elif prepared.injected.skipped:
             self._counts.add(counters.SKIPPED, prepared.injected.skipped)
 
+    def _parsed(self, body: bytes, endpoint: Endpoint) -> WireRequest | None:
+        try:
+            request = read_request(body, endpoint, self._histories)
+        except MalformedRequestError:
+            return None
+        # Once the request has left: only the next one has something of it.
+        asyncio.get_running_loop().call_soon(self._learn, body, request)
+        return request
+
+    def _learn(self, body: bytes, request: WireRequest) -> None:
+        self._guarded("learn", lambda: learn_request(body, request, self._histories))
+
+    def _switch(self, flow: http.HTTPFlow, response: http.Response) -> None:
+        """The connection leaves HTTP; its bytes pass as they are from here, with a tap where they can be read."""
+        upgrade: Upgrade | None = flow.metadata.pop(UPGRADE, None)
+        if upgrade is None or not self._records:
+            self._counts.add(counters.NOT_CAPTURED, "websocket")
+            return
+        flow.metadata[TAP] = SocketTap(
+            upgrade,
+            response.headers.fields,
+            Watcher(
+                self._begun,
+                self._finish,
+                lambda error: self._fault("websocket", error),
+                self._injector.prepare if self._injects else None,
+            ),
+            self._counts,
+            self._clock_ns,
+        )
+
+    def _begun(self, live: LiveExchange) -> None:
+        """A message on a WebSocket is a request; it has left already."""
+        self._live[live.connection].add(live)
+        self.idle.clear()
+        live.placing = asyncio.get_running_loop().create_task(self._place(live))
+
+    async def _place_upgrade(self, upgrade: Upgrade | None) -> None:
+        try:
+            if upgrade is not None and not upgrade.workplace.run_id:
+                upgrade.workplace = await self._workplaces.of(upgrade.connection, "")
+        except Exception as error:
+            # The border to the agent's connection.
+            self._fault("websocket", error)
+
+    async def _place(self, live: LiveExchange) -> None:
+        try:
+            if not live.workplace.run_id:
+                hint = live.asked.identity.cwd_hint if live.asked is not None else ""
+                live.workplace = await self._workplaces.of(live.connection, hint)
+            live.is_wanted = not self._is_off(live.workplace)
+        except Exception as error:
+            # The border of a task that nobody awaits.
+            self._fault("websocket", error)
+
     def _over(self, flow: http.HTTPFlow, end: End) -> None:
         # Flows are cyclic and wait for the garbage collector; their bodies must not.
         live = flow.metadata.pop(LIVE, None)
@@ -279,13 +358,17 @@ class CaptureAddon:
             self._finish(live, end)
             live.let_go()
 
-    def _finish(self, live: LiveExchange, end: End) -> None:
+    def _finish(self, live: LiveExchange, end: End, time_ns: int = 0) -> None:
         """Hands over what is over, once. Called from the tap as well, so nothing may leave it."""
         try:
-            captured = live.seal(end, self._clock_ns())
+            now_ns = time_ns or self._clock_ns()
+            if live.placing is not None and not live.placing.done():
+                live.placing.add_done_callback(lambda _: self._finish(live, end, now_ns))
+                return
+            captured = live.seal(end, now_ns)
             if captured is None:
                 return
-            self._live[live.connection].discard(live)
+            self._live.get(live.connection, set()).discard(live)
             self._arriving.discard(live)
             if not self.running:
                 self.idle.set()
@@ -312,13 +395,6 @@ class CaptureAddon:
         self._logged_faults += 1
         if self._logged_faults <= MAX_LOGGED_FAULTS:
             _log.error("%s: the agent's bytes go on untouched", where, exc_info=error)
-
-
-def _parsed(body: bytes, endpoint: Endpoint) -> WireRequest | None:
-    try:
-        return CODECS[endpoint.dialect].parse_request(body)
-    except MalformedRequestError:
-        return None
 
 
 def _drop_ours(request: http.Request) -> None:

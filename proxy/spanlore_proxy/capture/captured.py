@@ -1,4 +1,4 @@
-"""A finished exchange as the event loop hands it over: raw bytes and times, nothing decoded, nothing parsed twice.
+"""A finished exchange as the event loop hands it over: raw bytes and times, and the request as the loop has read it.
 
 Turning it into an `Exchange` (content decoding, credentials stripped) is the recorder's work, in its own thread.
 """
@@ -10,13 +10,18 @@ from typing import Final
 
 from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.capture.tap import ResponseTap
+from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.injection.rewrite import Insertion
 from spanlore_proxy.wire.content import decode
 from spanlore_proxy.wire.dialect import Endpoint
 from spanlore_proxy.wire.exchange import End, Exchange, Headers, strip_credentials, strip_query_credentials
+from spanlore_proxy.wire.request import WireRequest
 
 MAX_DECODED_BYTES: Final = 128 * 1024**2
 """Of one body, after content decoding; a bomb ends there."""
+
+PARSED: Final = 2
+"""Times the size of its body that a parsed request takes up, roughly: most of it is text."""
 
 type Fields = tuple[tuple[bytes, bytes], ...]
 """Header lines as they stood on the wire."""
@@ -42,6 +47,17 @@ class RequestHead:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it was read when it arrived."""
+
+    exchange: Exchange
+    """As far as it was known then."""
+    request: WireRequest | None
+    """None when the body could not be parsed."""
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
 class Captured:
     """One exchange that is over."""
 
@@ -61,13 +77,16 @@ class Captured:
     """None when no response head arrived."""
     end: End
     end_time_ns: int
+    asked: Asked | None = None
+    """None when the request never was whole, or could not be decoded."""
 
     @property
     def size_bytes(self) -> int:
         """Memory it holds on to, roughly."""
         forwarded = 0 if self.forwarded_body is self.sent_body else len(self.forwarded_body)
         plain = 0 if self.plain_body is self.sent_body else len(self.plain_body)
-        return 2048 + len(self.sent_body) + plain + forwarded + (self.tap.size_bytes if self.tap else 0)
+        parsed = PARSED * len(self.plain_body) if self.asked and self.asked.request else 0
+        return 2048 + len(self.sent_body) + plain + forwarded + parsed + (self.tap.size_bytes if self.tap else 0)
 
     def exchange(self) -> Exchange:
         """The exchange, content-decoded and without credentials."""
@@ -75,7 +94,7 @@ class Captured:
         encoding = _header(response_headers, "content-encoding")
         body = self.tap.body() if self.tap else b""
         return replace(
-            request_exchange(self.head, self.plain_body),
+            self.asked.exchange if self.asked else request_exchange(self.head, self.plain_body),
             response_headers=response_headers,
             response_body=decode(body, encoding, MAX_DECODED_BYTES).data if encoding else body,
             status_code=self.status_code,

@@ -3,8 +3,9 @@
 A counter has a name and a reason. Names: `requests` (by kind), `captured` (records fsynced into the spool: exchanges,
 and `idle_turn`s), `shipped` (records the collector acknowledged), `lost` (could not be captured or kept), `stripped`
 (kept without its content), `not_captured` (on purpose), `passthrough` (a fault of ours; the agent's bytes went out
-untouched), `skipped` (why nothing was injected), `injected` (requests), `tunnelled` (connections never decrypted),
-`retried` (deliveries), `degraded` (a convenience of ours that failed: restart state, request log).
+untouched), `refused` (requests to a base URL that is none), `skipped` (why nothing was injected), `injected`
+(requests), `tunnelled` (connections never decrypted), `retried` (deliveries), `degraded` (a convenience of ours that
+failed: restart state, request log).
 Counters only grow; they are carried over a restart, so a loss does not vanish with the process that had it.
 """
 
@@ -22,6 +23,7 @@ LOST: Final = "lost"
 STRIPPED: Final = "stripped"
 NOT_CAPTURED: Final = "not_captured"
 PASSTHROUGH: Final = "passthrough"
+REFUSED: Final = "refused"
 SKIPPED: Final = "skipped"
 INJECTED: Final = "injected"
 TUNNELLED: Final = "tunnelled"

@@ -10,18 +10,21 @@ override may send their requests elsewhere and the real host must then never be 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from dataclasses import replace
+from typing import Final, Protocol
 
 from mitmproxy import http
 from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.proxy import commands, events, layer, layers
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
+from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestData,
     RequestEndOfMessage,
+    RequestHeaders,
     RequestProtocolError,
+    ResponseEndOfMessage,
     ResponseProtocolError,
 )
 from mitmproxy.utils import human
@@ -32,9 +35,34 @@ from spanlore_proxy.wire.hosts import is_llm_host
 END: Final = "spanlore.end"
 """Key in a flow's metadata: the `End` of an exchange that broke."""
 
+ORIGIN_FORM: Final = "spanlore.origin_form"
+"""Key in a flow's metadata: the request is addressed to this proxy itself, as to any web server."""
+
+TAP: Final = "spanlore.tap"
+"""Key in a flow's metadata: the `Tap` of a connection that left HTTP."""
+
+SWITCHING: Final = 101
+"""Status of the answer after which a connection speaks another protocol."""
+
 MAX_REMEMBERED: Final = 4096
 
 type IsOpened = Callable[[str], bool]
+
+
+class Tap(Protocol):
+    """Stands beside a connection. Nothing of it raises."""
+
+    def pass_on(self, data: bytes) -> bytes:
+        """What is to be sent, now that the client has sent this."""
+
+    def data(self, is_from_client: bool, data: bytes) -> None:
+        """This came from one side, and has gone on."""
+
+    def rest(self) -> bytes:
+        """What was not passed on yet, when the client ends the connection."""
+
+    def closed(self, is_by_client: bool) -> None:
+        """One side has ended the connection."""
 
 
 class Interception(NextLayer):
@@ -75,6 +103,16 @@ class _HttpStream(HttpStream):
         self._on_tunnel = on_tunnel
         self._tunnel: layers.TCPLayer | None = None
 
+    def state_wait_for_request_headers(self, event: RequestHeaders) -> layer.CommandGenerator[None]:
+        """Marks a request whose target is a path: mitmproxy would send it wherever its Host header leads."""
+        request = event.request
+        if self.mode is HTTPMode.regular and not (request.host or request.is_http2 or request.method == "CONNECT"):
+            flow = http.HTTPFlow(self.context.client, self.context.server)
+            flow.metadata[ORIGIN_FORM] = True
+            # mitmproxy's way to have a flow taken that was made before.
+            event = replace(event, replay_flow=flow)
+        yield from super().state_wait_for_request_headers(event)
+
     def handle_connect_regular(self) -> layer.CommandGenerator[None]:
         """An opaque tunnel for every host that is not opened."""
         host = self.flow.request.host
@@ -90,6 +128,20 @@ class _HttpStream(HttpStream):
             # `ignore`: nothing of it is kept, and no hook sees it.
             self.child_layer = self._tunnel = layers.TCPLayer(self.context, ignore=True)
         yield from self.handle_connect_finish()  # type: ignore[no-untyped-call]  # the same
+
+    def flow_done(self) -> layer.CommandGenerator[None]:
+        """After 101 (WebSocket) the bytes go on as they are, and no hook waits for any of them. When one side ends the
+        connection, however it does that, the other side is closed at once."""
+        response = self.flow.response
+        if response is None or response.status_code != SWITCHING:
+            yield from super().flow_done()
+            return
+        self.flow.live = False
+        self.child_layer = _SwitchedLayer(self.context, self.flow.metadata.pop(TAP, None))
+        self._handle_event = self.passthrough
+        yield from self.child_layer.handle_event(events.Start())
+        # Last, as in mitmproxy: data may come at once, and the layer has to be there.
+        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
 
     def passthrough(self, event: events.Event) -> layer.CommandGenerator[None]:
         """In a tunnel of ours bytes go straight through, and a half-close stays one (mitmproxy would close both ways,
@@ -115,6 +167,32 @@ class _HttpStream(HttpStream):
             end = End.UPSTREAM_CLOSED
         self.flow.metadata.setdefault(END, end)
         yield from super().handle_protocol_error(event)
+
+
+class _SwitchedLayer(layers.TCPLayer):
+    """A connection that left HTTP, with a tap beside it."""
+
+    def __init__(self, context: Context, tap: Tap | None) -> None:
+        super().__init__(context, ignore=True)
+        self._tap = tap
+
+    def relay_messages(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Passes it on, then tells the tap."""
+        tap = self._tap
+        if tap is None or not isinstance(event, events.ConnectionEvent):
+            yield from super().relay_messages(event)
+            return
+        is_client = event.connection == self.context.client
+        if isinstance(event, events.DataReceived):
+            data = tap.pass_on(event.data) if is_client else event.data
+            if data:
+                yield commands.SendData(self.context.server if is_client else self.context.client, data)
+            tap.data(is_client, event.data)
+            return
+        if is_client and (rest := tap.rest()):
+            yield commands.SendData(self.context.server, rest)
+        yield from super().relay_messages(event)
+        tap.closed(is_client)
 
 
 class OpenedHosts:

@@ -6,11 +6,12 @@ Several hooks may say that an exchange is over, in any order, and none of them i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
 from spanlore.spans.place import Injected, Workplace
-from spanlore_proxy.capture.captured import Captured, Fields, RequestHead
+from spanlore_proxy.capture.captured import Asked, Captured, Fields, RequestHead
 from spanlore_proxy.capture.tap import ResponseTap
 from spanlore_proxy.injection.rewrite import Insertion
 from spanlore_proxy.wire.exchange import End
@@ -21,6 +22,7 @@ class LiveExchange:
 
     __slots__ = (
         "_is_over",
+        "asked",
         "connection",
         "forwarded_body",
         "head",
@@ -28,6 +30,7 @@ class LiveExchange:
         "insertions",
         "is_wanted",
         "overhead_ns",
+        "placing",
         "plain_body",
         "response_fields",
         "sent_body",
@@ -43,9 +46,13 @@ class LiveExchange:
         self.sent_body = b""
         self.plain_body = b""
         self.forwarded_body = b""
+        self.asked: Asked | None = None
+        """The request, once it was read."""
         self.insertions: tuple[Insertion, ...] = ()
         self.injected = Injected()
         self.workplace = Workplace()
+        self.placing: asyncio.Task[None] | None = None
+        """Finds the workplace while the exchange goes on already (WebSocket); it is not over before that."""
         self.overhead_ns = 0
         """Spent by us between the request's arrival and its departure."""
         self.is_wanted = True
@@ -89,9 +96,10 @@ class LiveExchange:
             tap=self.tap,
             end=end,
             end_time_ns=now_ns,
+            asked=self.asked,
         )
 
     def let_go(self) -> None:
         """Forgets the bodies, once the exchange is over."""
         self.sent_body = self.plain_body = self.forwarded_body = b""
-        self.insertions, self.tap = (), None
+        self.insertions, self.tap, self.asked = (), None, None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from spanlore.redaction.values import Redact
 from spanlore_proxy.capture.captured import Captured
-from spanlore_proxy.capture.redacting import Redact
 from spanlore_proxy.capture.wire_log import LoggedInsertion, LoggedRequest
 from spanlore_proxy.wire.exchange import strip_query_credentials
 

@@ -10,39 +10,86 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import orjson
 
 MIN_LIST_VALUE_BYTES: Final = 64
 """Shorter top-level values are left with what stands around them."""
+UNSETTLED: Final = 2
+"""Newest elements of a list that may be written another way in the next body (the cache breakpoint moves on)."""
 
 _WHITE: Final = " \t\r\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place between two pieces, to go on from in the next body that begins with the same bytes."""
+
+    position: int = 0
+    member: int = 0
+    """Which top-level member, from 0."""
+    number: int = 0
+    """Which element of its list comes next."""
+
+
+START: Final = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A body in pieces."""
+
+    pieces: list[bytes]
+    """None of them is empty. Put together they are the body from `start` on."""
+    start: Place = START
+    settled: Place | None = None
+    """Where the next body of the conversation will most likely begin to differ; None where nothing tells."""
+
+
 def cut(body: bytes, document: dict[str, Any] | None = None) -> list[bytes]:
     """The pieces of the body, none of them empty. `document` is the parsed body, if it is at hand."""
-    bounds = _bounds_compact(body, document) if document is not None else None
-    if bounds is not None:
-        return [body[start:end] for start, end in _spans(bounds, len(body))]
+    return cut_from(START, body, document).pieces
+
+
+def cut_from(start: Place, body: bytes, document: dict[str, Any] | None) -> Cut:
+    """The pieces from there on, or from the body's own beginning where that does not work out.
+
+    `start` is `settled` of a body that began with the same bytes up to there.
+    """
+    for place in dict.fromkeys((start, START)) if document is not None else ():
+        if (found := _bounds_compact(body, document or {}, place)) is not None:
+            bounds, settled = found
+            return Cut([body[one:two] for one, two in _spans(bounds, len(body), place.position)], place, settled)
     try:
         text = body.decode()
         bounds = sorted(set(_bounds_scanned(text)))
     except (ValueError, IndexError, RecursionError):
-        return [body] if body else []
-    return [text[start:end].encode() for start, end in _spans(bounds, len(text))]
+        return Cut([body] if body else [])
+    return Cut([text[one:two].encode() for one, two in _spans(bounds, len(text), 0)])
 
 
-def _bounds_compact(body: bytes, document: dict[str, Any]) -> list[int] | None:
-    """Offsets at which to cut; None when the body is not written as expected."""
-    position, bounds = 0, []
-    for index, (key, value) in enumerate(document.items()):
-        head = (b"," if index else b"{") + orjson.dumps(key) + b":"
-        if not body.startswith(head, position):
-            return None
-        position += len(head)
+def _bounds_compact(body: bytes, document: dict[str, Any], start: Place) -> tuple[list[int], Place | None] | None:
+    """(offsets at which to cut, see `Cut.settled`); None when the body is not written as expected."""
+    if start.member >= max(len(document), 1):
+        return None
+    position, bounds = start.position, []
+    settled, widest = (start, position) if position else (None, 0)
+    for index, (key, value) in enumerate(islice(document.items(), start.member, None), start.member):
         is_list = isinstance(value, list) and len(value) > 0
-        for number, item in enumerate(value if is_list else [value]):
+        first = start.number if index == start.member else 0
+        if not first:
+            head = (b"," if index else b"{") + orjson.dumps(key) + b":"
+            if not body.startswith(head, position):
+                return None
+            position += len(head)
+        elif not is_list:
+            return None
+        begin = 0 if first else position
+        items = value if is_list else [value]
+        for number, item in enumerate(items[first:] if first else items, first):
             position += is_list  # the bracket, or the comma
             data = orjson.dumps(item)
             if not body.startswith(data, position) or (is_list and body[position - 1] not in (b"[,"[number > 0],)):
@@ -52,8 +99,10 @@ def _bounds_compact(body: bytes, document: dict[str, Any]) -> list[int] | None:
             position += len(data)
             if is_list or len(data) >= MIN_LIST_VALUE_BYTES:
                 bounds.append(position)
+            if is_list and number + 1 == len(items) - UNSETTLED and position - begin > widest:
+                settled, widest = Place(position, index, number + 1), position - begin
         position += is_list
-    return bounds
+    return bounds, settled
 
 
 def _bounds_scanned(text: str) -> Iterator[int]:
@@ -80,8 +129,7 @@ def _bounds_scanned(text: str) -> Iterator[int]:
         position = _skip(text, position + 1) if text[position] == "," else position
 
 
-def _spans(bounds: list[int], size: int) -> Iterator[tuple[int, int]]:
-    start = 0
+def _spans(bounds: list[int], size: int, start: int) -> Iterator[tuple[int, int]]:
     for end in [*bounds, size]:
         if end > start:
             yield start, end

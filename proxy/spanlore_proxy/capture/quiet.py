@@ -16,6 +16,8 @@ from typing import Final
 
 QUIET_S: Final = 0.001
 """A loop that answers within this has nothing else to do."""
+BELIEVED_S: Final = 0.005
+"""How long the loop's answer counts: asking wakes it up, which is work as well."""
 PAUSE_S: Final = 0.003
 LONGEST_WAIT_S: Final = 0.25
 """For one piece of work (some milliseconds); then it is done, whatever the loop does."""
@@ -34,6 +36,7 @@ class QuietMoments:
         self._loop = loop
         self._is_serving = is_serving
         self._clock = clock
+        self._quiet_until = 0.0
 
     def wait(self, is_urgent: Callable[[], bool]) -> None:
         """Returns when the loop is quiet, when it has been waited for long enough, or as soon as the work is urgent."""
@@ -44,10 +47,15 @@ class QuietMoments:
     def _is_quiet(self) -> bool:
         if self._is_serving():
             return False
-        answered = threading.Event()
         asked = self._clock()
+        if asked < self._quiet_until:
+            return True
+        answered = threading.Event()
         try:
             self._loop.call_soon_threadsafe(answered.set)
         except RuntimeError:
             return True  # the loop is closed
-        return answered.wait(LONGEST_WAIT_S) and self._clock() - asked <= QUIET_S
+        is_quiet = answered.wait(LONGEST_WAIT_S) and self._clock() - asked <= QUIET_S
+        if is_quiet:
+            self._quiet_until = asked + BELIEVED_S
+        return is_quiet

@@ -15,34 +15,42 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from spanlore.otlp.codec import encode_request
+from spanlore.redaction.values import Redact
 from spanlore.settings import Settings
 from spanlore.spans.encode import encode, encode_turns
 from spanlore.spans.place import Workplace
 from spanlore.spans.price import price_of
 from spanlore.spans.record import SpanRecord
 from spanlore_proxy.capture import counters
-from spanlore_proxy.capture.captured import Captured
+from spanlore_proxy.capture.captured import Asked, Captured
 from spanlore_proxy.capture.counters import Counters
 from spanlore_proxy.capture.logged import log_entry
-from spanlore_proxy.capture.redacting import Redact, redact_inference, redact_observation, redact_turn
+from spanlore_proxy.capture.redacting import redact_inference, redact_observation, redact_turn
 from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
 from spanlore_proxy.capture.strip import strip_records
 from spanlore_proxy.capture.wire_log import WireLog
-from spanlore_proxy.conversation.agent import identify
+from spanlore_proxy.conversation.agent import at_workplace, identify
 from spanlore_proxy.conversation.tracker import ConversationState, Tracker, state_to_json
-from spanlore_proxy.wire.codecs import CODECS, fold_exchange
+from spanlore_proxy.wire.codecs import fold_exchange, read_request
+from spanlore_proxy.wire.exchange import Exchange
+from spanlore_proxy.wire.openai_responses.stored import StoredResponses
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 
 MAX_QUEUED_BYTES: Final = 256 * 1024**2
 MAX_GROUP: Final = 32
-URGENT_BYTES: Final = MAX_QUEUED_BYTES // 4
+URGENT_BYTES: Final = MAX_QUEUED_BYTES // 16
 """With more than this in the queue the recorder gives way to nobody."""
+MAX_LAG_NS: Final = 500_000_000
+"""What has been over for longer than this is recorded whoever waits: until it is spooled, kill -9 loses it."""
 IDLE_CHECK_S: Final = 15.0
 MAX_AGENTS: Final = 64
+MAX_INSERTIONS: Final = 256
+"""Remembered with what redaction makes of them: they are the same in every request of a conversation."""
 
 _log = logging.getLogger(__name__)
 
@@ -86,9 +94,11 @@ class Recorder:
         `give_way(is_urgent)` before each piece of work, and may wait until agents are served."""
         self._spool = spool
         self._tracker = tracker
+        self._stored = StoredResponses()
         self._states = states
         self._wire_log = wire_log
         self._redact = redact
+        self._redact_again = lru_cache(MAX_INSERTIONS)(redact)
         self._is_metadata_only = settings.capture.mode == "metadata"
         self._idle_ns = round(settings.mining.idle_s * 1e9)
         self._counts = counts
@@ -195,15 +205,14 @@ class Recorder:
         exchange = captured.exchange()
         if captured.tap is not None and not captured.tap.is_whole:
             self._counts.add(counters.STRIPPED, "response_too_large")
-        endpoint = captured.head.endpoint
-        try:
-            request = CODECS[endpoint.dialect].parse_request(exchange.request_body)
-        except MalformedRequestError:
-            request = None
-        identity = identify(exchange, request, endpoint)
-        response = fold_exchange(exchange, endpoint.dialect)
+        asked = captured.asked or _read(captured, exchange)
+        request = self._stored.whole(asked.request) if asked.request is not None else None
+        response = fold_exchange(exchange, captured.head.endpoint.dialect, request)
+        if request is not None:
+            self._stored.remember(request, response, len(exchange.request_body))
         self._give_way(self._is_urgent)
         workplace = self._refresh(captured.workplace)
+        identity = at_workplace(asked.identity, workplace.harness)
         observed = self._tracker.observe(exchange, request, response, identity, workplace, captured.injected)
         self._give_way(self._is_urgent)
         inference, in_inference = redact_inference(observed.inference, self._redact)
@@ -224,7 +233,7 @@ class Recorder:
         self._log_request(captured, records[-1].span_id.hex(), exchange.request_body, request)
 
     def _is_urgent(self) -> bool:
-        return self._is_stopping or self._queued_bytes > URGENT_BYTES
+        return self._is_stopping or self._queued_bytes > URGENT_BYTES or self.lag_ns > MAX_LAG_NS
 
     def _payload(self, records: list[SpanRecord]) -> bytes:
         return encode_request(strip_records(records) if self._is_metadata_only else records)
@@ -246,7 +255,7 @@ class Recorder:
         if self._wire_log is None:
             return
         try:
-            entry = log_entry(captured, request_id, self._redact)
+            entry = log_entry(captured, request_id, self._redact_again)
             self._wire_log.write(entry, body, request.document if request is not None else None)
         except sqlite3.Error as error:
             self._degraded("wire_log", error)
@@ -278,3 +287,13 @@ class Recorder:
             name = harness if harness in self.agents or len(self.agents) < MAX_AGENTS else "other"
             agent = self.agents.setdefault(name, AgentCaptures())
             agent.count, agent.last_time_ns = agent.count + 1, now_ns
+
+
+def _read(captured: Captured, exchange: Exchange) -> Asked:
+    """What the event loop had no occasion to read: the client went away too early, or the body could not be decoded."""
+    endpoint = captured.head.endpoint
+    try:
+        request = read_request(exchange.request_body, endpoint)
+    except MalformedRequestError:
+        request = None
+    return Asked(exchange, request, identify(exchange, request, endpoint))

@@ -6,7 +6,7 @@ backslash before it, and detectors would miss both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, assert_never
 
@@ -26,10 +26,8 @@ from spanlore.genai.messages import (
     Uri,
 )
 from spanlore.redaction.redact import Redactor
+from spanlore.redaction.values import Redact, redact_value
 from spanlore.spans.place import HumanMessage, Observation, ToolExecution, Turn
-
-type Redact = Callable[[str], tuple[str, int]]
-"""A text without its secrets, and how many there were."""
 
 
 def redact_with(redactor: Redactor) -> Redact:
@@ -40,12 +38,6 @@ def redact_with(redactor: Redactor) -> Redact:
         return done.text, done.count
 
     return redact
-
-
-def redact_value(value: Any, redact: Redact) -> tuple[Any, int]:
-    """A JSON value with every string in it redacted; keys stay."""
-    redaction = _Redaction(redact)
-    return redaction.value(value), redaction.count
 
 
 def redact_inference(inference: Inference, redact: Redact) -> tuple[Inference, int]:
@@ -93,15 +85,9 @@ class _Redaction:
         return clean
 
     def value(self, value: Any) -> Any:
-        match value:
-            case str():
-                return self.text(value)
-            case dict():
-                return {key: self.value(item) for key, item in value.items()}
-            case list() | tuple():
-                return [self.value(item) for item in value]
-            case _:
-                return value
+        clean, found = redact_value(value, self._redact)
+        self.count += found
+        return clean
 
     def part(self, part: Part) -> Part:
         match part:

@@ -19,7 +19,7 @@ import orjson
 
 from spanlore.spans.place import Workplace
 
-_RUN_ID: Final = re.compile(r"run-[0-9a-f]{12}")
+_RUN_ID: Final = re.compile(r"(?:run|shell)-[0-9a-f]{12}")
 MAX_CACHED_RUNS: Final = 256
 
 
@@ -51,12 +51,9 @@ class RunRegistry:
         self._cache: dict[str, tuple[int, dict[str, Any]]] = {}
 
     def workplace(self, credentials: Credentials | None) -> Workplace | None:
-        """Whose work the run is; None when there is no such run or its token is another."""
-        # The name becomes a file name: only what `spanlore run` makes is let through.
-        if credentials is None or not _RUN_ID.fullmatch(credentials.user):
-            return None
-        run = self._read(credentials.user)
-        if run is None or not hmac.compare_digest(str(run.get("token")).encode(), credentials.password.encode()):
+        """Whose work the run is; None when there is no such run, its token is another, or it is a shell's."""
+        run = self.known(credentials)
+        if credentials is None or run is None or not run.get("cwd"):
             return None
         return Workplace(
             run_id=credentials.user,
@@ -67,6 +64,16 @@ class RunRegistry:
             branch=str(run.get("branch") or ""),
             cwd=str(run.get("cwd") or ""),
         )
+
+    def known(self, credentials: Credentials | None) -> dict[str, Any] | None:
+        """What is written of the run; None when there is no such run or its token is another."""
+        # The name becomes a file name: only what `spanlore run` makes is let through.
+        if credentials is None or not _RUN_ID.fullmatch(credentials.user):
+            return None
+        run = self._read(credentials.user)
+        if run is None or not hmac.compare_digest(str(run.get("token")).encode(), credentials.password.encode()):
+            return None
+        return run
 
     def _read(self, run_id: str) -> dict[str, Any] | None:
         path = self._folder / f"{run_id}.json"

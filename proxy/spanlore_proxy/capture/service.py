@@ -26,7 +26,9 @@ from spanlore.settings import Paths, Settings
 from spanlore.spans.price import load_prices
 from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.addon import CaptureAddon
+from spanlore_proxy.capture.base_urls import BaseUrls
 from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.heap import release_when_idle
 from spanlore_proxy.capture.interception import Interception, OpenedHosts
 from spanlore_proxy.capture.ledger_db import LedgerDb
 from spanlore_proxy.capture.master import EmbeddedProxy
@@ -42,9 +44,9 @@ from spanlore_proxy.capture.status import StatusFile, read_status
 from spanlore_proxy.capture.strip import strip_payload
 from spanlore_proxy.capture.upstreams import parse_upstreams, write_roots
 from spanlore_proxy.capture.wire_log import WireLog
-from spanlore_proxy.capture.workplaces import Checkouts, Workplaces, is_off
+from spanlore_proxy.capture.workplaces import Checkouts, Workplaces
 from spanlore_proxy.conversation.tracker import Tracker, state_from_json
-from spanlore_proxy.injection.injector import Injector
+from spanlore_proxy.injection.injector import Injector, is_off
 from spanlore_proxy.injection.ledger import MemoryLedger
 from spanlore_proxy.launch.ca import ensure_ca
 
@@ -84,13 +86,16 @@ class ProxyService:
         self._closing.callback(self.spool.close)
         self._shipper = Shipper(self.spool, f"{collector}/v1/traces", paths.token(), self.counts)
         self._snapshot = SnapshotCache(collector, paths.token(), paths.snapshot_file)
-        self._workplaces = Workplaces(RunRegistry(paths.runs_dir), Checkouts())
+        runs = RunRegistry(paths.runs_dir)
+        self._base_urls = BaseUrls(runs, self.counts)
+        self._workplaces = Workplaces(runs, Checkouts())
         self._closing.callback(self._workplaces.close)
         self._recorder = self._make_recorder()
         is_opened = OpenedHosts(settings.proxy.hosts, upstreams)
         self.addon = CaptureAddon(
             is_opened=is_opened,
             upstreams=upstreams,
+            base_urls=self._base_urls,
             workplaces=self._workplaces,
             injector=self._make_injector(),
             submit=self._recorder.submit,
@@ -109,11 +114,13 @@ class ProxyService:
         """Serves the socket."""
         host, port = listening.getsockname()[:2]
         self.address = (host, port)
-        self.addon.own_addresses = frozenset((name, port) for name in (host, "localhost", "127.0.0.1", "::1"))
+        own_addresses = frozenset((name, port) for name in (host, "localhost", "127.0.0.1", "::1"))
+        self.addon.own_addresses = self._base_urls.own_addresses = own_addresses
         load_prices()
         self._recorder.start()
         await self._proxy.start(listening)
         beside = {"shipper": self._shipper.run, "snapshot": self._snapshot.run, "status": self._status.run}
+        beside["heap"] = lambda: release_when_idle(self._is_idle, lambda: self.counts.count(counters.REQUESTS))
         for name, run in beside.items():
             self._tasks.append(asyncio.create_task(self._keep_running(name, run), name=name))
         _log.info("listening at %s:%d", host, port)
@@ -154,6 +161,9 @@ class ProxyService:
             "connections": self._proxy.connections,
             "resident_bytes": psutil.Process().memory_info().rss,
         }
+
+    def _is_idle(self) -> bool:
+        return not self.addon.running and not self._recorder.queued_bytes
 
     async def _keep_running(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         while True:

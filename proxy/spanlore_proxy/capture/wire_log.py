@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from enum import IntEnum
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -23,19 +24,21 @@ from typing import Any, Final
 import orjson
 import zstandard
 
-from spanlore_proxy.capture.pieces import cut
-from spanlore_proxy.capture.redacting import redact_value
+from spanlore.redaction.values import redact_value
+from spanlore_proxy.capture.pieces import START, Place, cut_from
 from spanlore_proxy.capture.state_db import open_database
+from spanlore_proxy.wire.prefixes import MAX_BYTES, Prefixes
 
 ADDRESS_BYTES: Final = 12
 MAX_LITERAL_BYTES: Final = 48
 """Shorter pieces (commas, brackets, keys) stand in the manifest itself."""
+MAX_LITERALS: Final = 1024
+"""Remembered with what becomes of them: they are the same in nearly every body."""
 MIN_SECRET_BYTES: Final = 8
 """Shorter literals are commas and brackets; there is no secret in them to look for."""
 MAX_LOGGED_BODY_BYTES: Final = 32 * 1024**2
 MAX_KNOWN: Final = 50_000
 """Addresses remembered in memory, so that a resent history costs a hash a message and no query."""
-
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pieces (address BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS requests (
@@ -96,11 +99,30 @@ class LoggedRequest:
     """The client's body, content-decoded and redacted."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """The beginning of a body that was logged, up to where the next one may differ."""
+
+    place: Place
+    """Where that is."""
+    marks: tuple[int, ...]
+    """Offsets of the insertions before it."""
+    manifest: bytes
+
+
 class WireLog:
     """The writing side."""
 
-    def __init__(self, path: Path, *, max_bytes: int, redact: Callable[[str], tuple[str, int]]) -> None:
-        """`redact` gives a text without its secrets, and their number.
+    def __init__(
+        self,
+        path: Path,
+        *,
+        max_bytes: int,
+        redact: Callable[[str], tuple[str, int]],
+        max_past_bytes: int = MAX_BYTES,
+    ) -> None:
+        """`redact` gives a text without its secrets, and their number. `max_past_bytes` bounds the bodies that are
+        remembered, so that a resent history costs a comparison.
 
         Raises:
             sqlite3.DatabaseError: the file is not a database, or cannot be opened.
@@ -108,7 +130,9 @@ class WireLog:
         self._max_bytes = max_bytes
         self._redact = redact
         self._compress = zstandard.ZstdCompressor(level=3).compress
+        self._literal = lru_cache(MAX_LITERALS)(self._make_literal)
         self._known: set[bytes] = set()
+        self._pasts = Prefixes[_Past](max_past_bytes)
         self._db = open_database(path)
         try:
             self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")
@@ -131,7 +155,7 @@ class WireLog:
                     (request.id, _facts(request, redactions), manifest),
                 )
         except BaseException:
-            self._known.clear()  # what was rolled back is not known
+            self._forget()  # what was rolled back is not known
             raise
         if self.size_bytes() > self._max_bytes:
             self.shrink(self._max_bytes * 3 // 4)
@@ -161,9 +185,16 @@ class WireLog:
     def _manifest(
         self, body: bytes, document: dict[str, Any] | None, insertions: Sequence[LoggedInsertion]
     ) -> tuple[bytes, int]:
-        manifest, redactions, position = bytearray(), 0, 0
-        marks = sorted(insertion.offset for insertion in insertions)
-        for piece in cut(body, document):
+        marks = tuple(sorted(insertion.offset for insertion in insertions))
+        known = self._pasts.longest(body, lambda prefix: prefix.value.marks == _before(marks, prefix.end))
+        past = known.value if known is not None else _Past(START, (), b"")
+        done = cut_from(past.place, body, document)
+        manifest = bytearray(past.manifest if done.start is past.place else b"")
+        redactions, position = 0, done.start.position
+        for piece in done.pieces:
+            if done.settled is not None and position == done.settled.position:
+                settled = _Past(done.settled, _before(marks, position), bytes(manifest))
+                self._pasts.keep(body, position, settled, instead_of=known)
             # A piece is cut once more where something was inserted, at the same place in every later request.
             end = position + len(piece)
             inside = [mark - position for mark in marks if position <= mark < end]
@@ -178,16 +209,20 @@ class WireLog:
     def _append(self, manifest: bytearray, piece: bytes) -> int:
         """Adds the entry of one piece, and the piece itself if it is new; how many secrets were in it."""
         if len(piece) <= MAX_LITERAL_BYTES:
-            text, redactions = piece.decode("utf-8", "replace"), 0
-            if len(piece) >= MIN_SECRET_BYTES:
-                text, redactions = redact_json(text, self._redact)
-            data = text.encode()
-            manifest += bytes((_Kind.LITERAL,)) + len(data).to_bytes(2, "big") + data
+            entry, redactions = self._literal(piece)
+            manifest += entry
             return redactions
         address = hashlib.blake2b(piece, digest_size=ADDRESS_BYTES).digest()
         manifest.append(_Kind.PIECE)
         manifest += address
         return 0 if address in self._known else self._keep(address, piece)
+
+    def _make_literal(self, piece: bytes) -> tuple[bytes, int]:
+        text, redactions = piece.decode("utf-8", "replace"), 0
+        if len(piece) >= MIN_SECRET_BYTES:
+            text, redactions = redact_json(text, self._redact)
+        data = text.encode()
+        return bytes((_Kind.LITERAL,)) + len(data).to_bytes(2, "big") + data, redactions
 
     def _keep(self, address: bytes, piece: bytes) -> int:
         if len(self._known) >= MAX_KNOWN:
@@ -199,8 +234,12 @@ class WireLog:
         self._db.execute("INSERT INTO pieces VALUES (?, ?)", (address, self._compress(text.encode())))
         return redactions
 
-    def _drop_unused_pieces(self) -> None:
+    def _forget(self) -> None:
         self._known.clear()
+        self._pasts.clear()
+
+    def _drop_unused_pieces(self) -> None:
+        self._forget()
         used: set[bytes] = set()
         for (manifest,) in self._db.execute("SELECT manifest FROM requests"):
             used.update(address for kind, address in _entries(manifest) if kind is _Kind.PIECE)
@@ -209,6 +248,10 @@ class WireLog:
 
     def _pragma(self, name: str) -> int:
         return int(self._db.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _before(marks: tuple[int, ...], end: int) -> tuple[int, ...]:
+    return tuple(mark for mark in marks if mark < end)
 
 
 class WireLogReader:

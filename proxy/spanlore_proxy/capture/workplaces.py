@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final
 
 from spanlore.repository.checkout import Checkout, locate
@@ -44,14 +44,6 @@ class Checkouts:
         found = self._locate(cwd)
         self._cache[cwd] = (now, found)
         return found
-
-
-def is_off(workplace: Workplace, off: Iterable[str]) -> bool:
-    """Whether the user keeps spanlore out of it: `off` are scope keys and directories."""
-    cwd = PurePath(workplace.cwd) if workplace.cwd else None
-    return any(
-        workplace.repository in (name, f"path:{name}") or (cwd is not None and cwd.is_relative_to(name)) for name in off
-    )
 
 
 class Workplaces:

@@ -53,7 +53,7 @@ class Tally:
     failed: int = 0
     """The fold or the request's parser raised, which it never may; or a whole request could not be parsed."""
     skipped: int = 0
-    """No codec for this dialect yet."""
+    """No codec for this dialect yet, or no model call (batches, embeddings)."""
     unknown: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
@@ -99,20 +99,22 @@ def evaluate(folder: Path) -> dict[str, Any]:
 
 def take(tally: Tally, exchange: Exchange, endpoint: Endpoint, name: str) -> None:
     """Folds one exchange and counts what came of it."""
-    from spanlore_proxy.wire.codecs import CODECS, fold_exchange
+    from spanlore_proxy.wire.codecs import CODECS, fold_exchange, read_request
+    from spanlore_proxy.wire.dialect import Kind
 
     tally.exchanges += 1
     codec = CODECS.get(endpoint.dialect)
-    if codec is None:
+    if codec is None or endpoint.kind is Kind.OTHER:
         tally.skipped += 1
         return
+    request = None
     try:
         if exchange.request_body:
-            request = codec.parse_request(exchange.request_body)
+            request = read_request(exchange.request_body, endpoint)
             for message in request.raw_messages:
                 codec.message_digest(message)
                 codec.decode_message(message)
-        response = fold_exchange(exchange, endpoint.dialect)
+        response = fold_exchange(exchange, endpoint.dialect, request)
     except Exception as fault:  # whatever it is: it is what this command is to find
         tally.failed += 1
         tally.failures.append(f"{name}: {type(fault).__name__}: {fault}"[:200])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from spanlore.terminal import write
 from spanlore_proxy.cli.messages import WRONG, say
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def register(app: typer.Typer) -> None:
         if as_json:
             _print_json(found)
         else:
-            typer.echo("\n".join(lines(found, full=full)))
+            write("\n".join(lines(found, full=full)))
 
 
 def lines(request: LoggedRequest, *, full: bool = False) -> Iterator[str]:

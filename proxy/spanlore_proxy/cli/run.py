@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from enum import StrEnum
+from typing import Final
 
 import typer
 
 from spanlore_proxy.cli.messages import NOT_RUNNING, say
+from spanlore_proxy.launch.agents import Via
+
+VIA: Final = typer.Option(Via.PROXY, "--via", help="base-url: plain http on loopback, for what cannot trust a CA.")
 
 
 class Shell(StrEnum):
@@ -25,6 +29,7 @@ def register(app: typer.Typer) -> None:
     def run(
         agent: list[str] = typer.Argument(help="The agent and its arguments, as you would type them."),
         require: bool = typer.Option(False, "--require", help="Don't start the agent if the daemon can't be started."),
+        via: Via = VIA,
     ) -> None:
         """Run an agent through the proxy: `spanlore run -- claude`."""
         from spanlore.settings import Paths, child_environment, load_settings
@@ -33,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
         paths = Paths.from_environ(child_environment({}))
         try:
-            code = run_agent(agent, load_settings(paths=paths), paths, say, require=require)
+            code = run_agent(agent, load_settings(paths=paths), paths, say, require=require, via=via)
         except DaemonStartError as error:
             say(str(error))
             code = NOT_RUNNING
@@ -41,14 +46,13 @@ def register(app: typer.Typer) -> None:
 
     @app.command("env")
     def env(
+        via: Via = VIA,
         shell: Shell = typer.Option(Shell.SH, "--shell", help="Syntax of the exports."),
         as_json: bool = typer.Option(False, "--json", help="One JSON object instead."),
     ) -> None:
         """Print what leads an agent through the proxy, for a shell: `eval "$(spanlore env)"`."""
         from spanlore.settings import Paths, child_environment, load_settings
-        from spanlore_proxy.launch.ca import ensure_trust
-        from spanlore_proxy.launch.environment import agent_environment, proxy_url
-        from spanlore_proxy.launch.run import warnings
+        from spanlore_proxy.launch.run import shell_environment
         from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon
 
         environ = child_environment({})
@@ -60,9 +64,7 @@ def register(app: typer.Typer) -> None:
         except DaemonStartError as error:
             say(str(error))
             raise typer.Exit(NOT_RUNNING) from None
-        for text in warnings(daemon, settings, environ):
-            say(text)
-        changes = agent_environment(proxy_url(daemon.proxy_port), ensure_trust(paths, environ), environ)
+        changes = shell_environment(daemon, settings, paths, environ, say, via)
         typer.echo(json.dumps(changes, indent=1) if as_json else exports(changes, shell))
 
 

@@ -8,11 +8,11 @@ agent with tools: a main call offers tools, a title or summary call does not.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeGuard
 
 from spanlore.genai.inference import CallClass, Dialect
-from spanlore_proxy.conversation import claude_code
+from spanlore_proxy.conversation import claude_code, codex, gemini_cli
 from spanlore_proxy.wire.dialect import Endpoint, Kind
 from spanlore_proxy.wire.exchange import Exchange
 from spanlore_proxy.wire.request import WireRequest
@@ -67,6 +67,10 @@ _SYSTEM_MARKS: Final = (
     ("opencode", "You are opencode"),
     ("pi", "operating inside pi, a coding agent harness"),
     ("aider", "SEARCH/REPLACE block"),
+    ("aider", "concise, one-line Git commit messages"),
+    ("aider", "*Briefly* summarize this partial conversation about programming"),
+    ("mini-swe-agent", "You are a helpful assistant that can interact with a computer."),
+    ("mini-swe-agent", "You are a helpful assistant that can interact multiple times with a computer shell"),
     ("claude-code", "You are Claude Code, Anthropic's official CLI"),
 )
 """For clients whose user agent is that of their SDK."""
@@ -74,6 +78,9 @@ _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id", "session-
 _CWD = re.compile(
     r"(?:Primary working directory|Working directory|Current working directory|<cwd>):? ?(?P<path>[^\n<]{1,1024})"
 )
+_SUMMARISERS: Final = ("context summarization agent", "context summarization assistant")
+"""OpenCode's and pi's system prompts of a compaction, which offers no tools."""
+_AIDER_SIDE: Final = ("concise, one-line Git commit messages", "*Briefly* summarize this partial conversation")
 _TITLE_STARTS: Final = ("You are a title generator", "Generate a short title", "Generate a concise title")
 
 
@@ -100,13 +107,51 @@ def identify(exchange: Exchange, request: WireRequest | None, endpoint: Endpoint
             provider=endpoint.provider,
             operation=endpoint.operation,
         )
+    if harness == "codex" or exchange.header("x-codex-turn-metadata"):
+        return _of_codex(exchange, request, endpoint, version, system)
+    session_id, parent = _session_id(exchange, request), exchange.header("x-parent-session-id")  # OpenCode's sub-agents
+    call_class = _call_class(request, system, endpoint, harness)
     return Identity(
-        session_id=_session_id(exchange, request),
+        session_id=parent or session_id,
+        agent_key=session_id or "" if parent else "",
         harness=harness,
         harness_version=version,
-        call_class=_call_class(request, system, endpoint),
+        call_class=CallClass.SUBAGENT if parent and call_class is CallClass.MAIN else call_class,
+        prompt_id=_prompt_id(request),
+        previous_message_id=_previous_response_id(request),
         credential=_credential(exchange),
         cwd_hint=_cwd_hint(request, system),
+        dialect=endpoint.dialect,
+        provider=endpoint.provider,
+        operation=endpoint.operation,
+    )
+
+
+def at_workplace(identity: Identity, workplace_harness: str) -> Identity:
+    """The identity with what the process tells, where the request itself does not say which agent sent it."""
+    if identity.harness != "unknown" or not workplace_harness:
+        return identity
+    is_aider = workplace_harness == "aider" and identity.call_class is CallClass.UNKNOWN
+    call_class = CallClass.MAIN if is_aider else identity.call_class
+    return replace(identity, harness=workplace_harness, call_class=call_class)
+
+
+def _of_codex(
+    exchange: Exchange, request: WireRequest | None, endpoint: Endpoint, version: str, system: tuple[str, ...]
+) -> Identity:
+    facts = codex.read_facts(exchange.request_headers, request, exchange.path)
+    return Identity(
+        session_id=facts.session_id,
+        agent_key=facts.agent_key,
+        agent_kind=facts.agent_kind,
+        harness="codex",
+        harness_version=version,
+        call_class=CallClass.COUNT_TOKENS if endpoint.kind == Kind.COUNT_TOKENS else facts.call_class,
+        prompt_id=facts.prompt_id,
+        previous_message_id=_previous_response_id(request),
+        credential=_credential(exchange),
+        cwd_hint=_cwd_hint(request, system) or facts.cwd,
+        is_compacted=facts.is_compacted,
         dialect=endpoint.dialect,
         provider=endpoint.provider,
         operation=endpoint.operation,
@@ -150,16 +195,44 @@ def _session_id(exchange: Exchange, request: WireRequest | None) -> str | None:
         return None
     metadata = request.document.get("metadata")
     session = metadata.get("sessionId") if isinstance(metadata, dict) else None  # qwen-code
+    if _is_gemini(request):
+        return gemini_cli.read_envelope(request).session_id
     return session if isinstance(session, str) and session else None
 
 
-def _call_class(request: WireRequest | None, system: tuple[str, ...], endpoint: Endpoint) -> CallClass:
+def _prompt_id(request: WireRequest | None) -> str | None:
+    if request is None:
+        return None
+    if _is_gemini(request):
+        return gemini_cli.read_envelope(request).prompt_id
+    metadata = request.document.get("metadata")
+    prompt = metadata.get("promptId") if isinstance(metadata, dict) else None  # qwen-code
+    return prompt if isinstance(prompt, str) and prompt else None
+
+
+def _previous_response_id(request: WireRequest | None) -> str | None:
+    value = request.document.get("previous_response_id") if request is not None else None
+    return value if isinstance(value, str) and value else None
+
+
+def _is_gemini(request: WireRequest | None) -> TypeGuard[WireRequest]:
+    return request is not None and request.dialect is Dialect.GEMINI
+
+
+def _call_class(request: WireRequest | None, system: tuple[str, ...], endpoint: Endpoint, harness: str) -> CallClass:
     if endpoint.kind == Kind.COUNT_TOKENS:
         return CallClass.COUNT_TOKENS
     if request is None:
         return CallClass.UNKNOWN
+    if _is_gemini(request) and (found := gemini_cli.call_class(request, system, harness)) is not None:
+        return found
     if request.raw_tools:
         return CallClass.MAIN
+    if any(mark in text[:2000] for text in system for mark in _SUMMARISERS):
+        return CallClass.COMPACTION
+    if harness == "aider":  # has no tools
+        is_aside = any(mark in text[:2000] for text in system for mark in _AIDER_SIDE)
+        return CallClass.SIDE if is_aside else CallClass.MAIN
     if any(text.lstrip().startswith(_TITLE_STARTS) for text in system):
         return CallClass.TITLE
     if request.parameters.max_tokens == 1:
@@ -169,6 +242,8 @@ def _call_class(request: WireRequest | None, system: tuple[str, ...], endpoint: 
 
 def _credential(exchange: Exchange) -> str:
     if exchange.header("x-api-key") or exchange.header("api-key") or exchange.header("x-goog-api-key"):
+        return "api_key"
+    if "[credential:query]" in exchange.path:
         return "api_key"
     return "bearer" if exchange.header("authorization") else "none"
 
@@ -188,6 +263,6 @@ def _cwd_hint(request: WireRequest | None, system: tuple[str, ...]) -> str:
 
 def _stated_cwd(text: str) -> str:
     if "orking directory" not in text and "<cwd>" not in text:  # far cheaper than the pattern on a long prompt
-        return ""
+        return gemini_cli.stated_cwd(text)
     found = _CWD.search(text)
     return found["path"].strip() if found else ""

@@ -46,6 +46,7 @@ _MACHINE_TAGS: Final = (
     "environment_context", "user_instructions", "INSTRUCTIONS", "session_context", "system_information",
     "permissions instructions", "skills_instructions", "collaboration_mode", "turn_aborted", "user_shell_command",
     "untrusted_context", "subagent_notification", "loaded_context", "context_summary", "env",
+    "state_snapshot", "hook_context",
 )  # fmt: skip
 _MACHINE = re.compile(
     rf"<(?P<tag>{'|'.join(_MACHINE_TAGS)}|spanlore-[\w-]+)(?:\s[^>]*)?>(?P<inside>.*?)(?:</(?P=tag)>|\Z)", re.S
@@ -74,6 +75,26 @@ _MACHINE_STARTS: Final = (
     "Your task is to create a detailed summary",
     "# AGENTS.md instructions for",
     "I ran this command:",
+    "I ran the following shell command:",
+    "This is the Qwen Code. We are setting up the context for our chat.",
+    # Codex, OpenCode, mini-swe-agent
+    "Another language model started to solve this problem",
+    "You are performing a CONTEXT CHECKPOINT COMPACTION",
+    "Summarize the task tool output above and continue with your task.",
+    "Tool call error:\n\n<error>",
+    "No tool calls found in the response.",
+    "Please always provide EXACTLY ONE action in triple backticks",
+    # aider
+    "I switched to a new code base. Please don't consider the above files",
+    "I have *added these files to the chat*",
+    "I am not sharing any files that you can edit yet",
+    "Here are summaries of some files present in my git repo",
+    "Here are some READ ONLY files, provided for your reference",
+    "The LLM did not conform to the edit format",
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+    "System: Please continue.",
+    "Here is the user's editor context",
+    "Here is a summary of changes in the user's editor context",
     "A message arrived in the bound thread",
     "Messages arrived in the bound thread",
     "Another Claude session sent a message:",
@@ -82,6 +103,11 @@ _MACHINE_STARTS: Final = (
 _HOOK_FEEDBACK = re.compile(
     r"\A\w+ hook feedback:\n|\A\w+:\w* hook (?:error|feedback|additional context)|\AThe \S+ plugin sent a"
 )
+_WHOLE = re.compile(
+    r"\s*(?:What did we do so far\?|(?:What did we do so far\? )?Continue if you have next steps[^\n]*|"
+    r"I updated the files\.|I committed the changes with git hash \w+ & commit msg: [^\n]*)\s*\Z"
+)
+"""Texts that only as a whole are the agent's own: OpenCode's after a compaction, aider's after an edit."""
 _NOTIFICATIONS: Final = (
     "[SYSTEM NOTIFICATION",
     "<task-notification>",
@@ -89,7 +115,16 @@ _NOTIFICATIONS: Final = (
     "<teammate-message",
     "<tick>",
 )
-_SUMMARY: Final = "This session is being continued from a previous conversation"
+_SUMMARIES: Final = (
+    "This session is being continued from a previous conversation",
+    "<state_snapshot>",
+    "Another language model started to solve this problem",
+)
+_TASK = re.compile(r"\APlease solve this issue: (?P<text>.*?)\n\s*\nYou can execute bash commands ", re.S)
+"""mini-swe-agent wraps the task into its instructions."""
+_FILES_BEGIN: Final = "--- Content from referenced files ---"
+_FILES_END: Final = "--- End of content ---"
+"""Between the two Gemini CLI puts the files that a prompt names with `@path`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +199,7 @@ def scan(message: Message) -> Scan:
         or any(is_refusal(result) and not rejection_reason(result) for result in results),
         is_notification=any(mark in block for block in blocks for mark in _NOTIFICATIONS),
         is_command=any(_COMMAND in block for block in blocks),
-        is_summary=any(block.lstrip().startswith(_SUMMARY) for block in blocks),
+        is_summary=any(block.lstrip().startswith(_SUMMARIES) for block in blocks),
     )
 
 
@@ -178,7 +213,8 @@ def is_refusal(result: ToolResult) -> bool:
 
 def rejection_reason(result: ToolResult) -> str:
     """The words that came with a refusal, '' when there were none."""
-    if not is_refusal(result):
+    # OpenAI's APIs have no flag: there a tool's output could speak for the person.
+    if result.is_error is not True or not is_refusal(result):
         return ""
     _, marker, reason = result.response.partition(_REASON)
     return _without_machine_text(reason.partition(_AFTER_REASON)[0]).strip() if marker else ""
@@ -192,7 +228,7 @@ def _typed(blocks: Sequence[str]) -> tuple[list[str], list[str]]:
     texts: list[str] = []
     queued: list[str] = []
     is_expansion_next = False
-    for block in blocks:
+    for block in _without_files(blocks):
         queued += _queued_in_reminders(block)
         left = _without_machine_text(block).strip()
         if _COMMAND in block:
@@ -208,6 +244,22 @@ def _typed(blocks: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             texts.append(left)
     return texts, [text for text in queued if text and not _is_machine(text)]
+
+
+def _without_files(blocks: Sequence[str]) -> Iterator[str]:
+    """The blocks without the files that a prompt names; those stand in blocks of their own, or glued to the text."""
+    is_inside = False
+    for block in blocks:
+        if not is_inside and _FILES_BEGIN not in block:
+            yield block
+            continue
+        before, _, rest = ("", "", block) if is_inside else block.partition(_FILES_BEGIN)
+        if before.strip():
+            yield before
+        _, end, after = rest.partition(_FILES_END)
+        is_inside = not end
+        if after.strip():
+            yield after
 
 
 def _queued_in_reminders(block: str) -> Iterator[str]:
@@ -231,6 +283,8 @@ def _queued_in_system(message: Message) -> Iterator[str]:
 def _without_machine_text(block: str) -> str:
     if _is_machine(block):
         return ""
+    if found := _TASK.match(block):
+        block = found["text"]
     if "<" in block:
         block = _MACHINE.sub("", block)
     if INTERRUPTED in block:
@@ -240,4 +294,4 @@ def _without_machine_text(block: str) -> str:
 
 def _is_machine(block: str) -> bool:
     start = block.lstrip()
-    return start.startswith(_MACHINE_STARTS) or _HOOK_FEEDBACK.match(start) is not None
+    return start.startswith(_MACHINE_STARTS) or any(known.match(start) for known in (_HOOK_FEEDBACK, _WHOLE))

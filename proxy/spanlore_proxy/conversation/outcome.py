@@ -8,7 +8,7 @@ failed silently behind a pipe is not known to be one. What nobody can know is UN
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from spanlore.genai.messages import ToolCall, ToolResult
@@ -16,6 +16,8 @@ from spanlore.signature.command import Command, parse_command, shell_text
 from spanlore.spans.place import Outcome
 from spanlore_proxy.conversation.benign_exits import READERS, STATUS_HIDERS, is_benign
 from spanlore_proxy.conversation.human import INTERRUPTED, STOPPED_WHILE_RUNNING, is_refusal
+from spanlore_proxy.conversation.printed import Printed, read_printed
+from spanlore_proxy.conversation.proof import proven
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +29,27 @@ class Verdict:
     exit_code: int | None = None
 
 
-_FLAGGING: Final = frozenset({"claude-code", "pi"})
-"""Agents that set `is_error` on every failed result, so that its absence means success."""
+_FLAGGING: Final = frozenset({"claude-code", "gemini-cli"})
+"""Agents that set `is_error` on every failed result, so that its absence means success. (pi does where it can, and says
+so by `false`; OpenAI's APIs have no flag.)"""
 _CLAUDE_EXIT = re.compile(r"\A(?:Error: )?Exit code (-?\d+)(?:\n|\Z)")
-_PRINTED_EXITS: Final = {
-    "codex": re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:) (-?\d+)|\"exit_code\": ?(-?\d+)"),
-    "gemini-cli": re.compile(r"(?:^|\n)Exit Code: (-?\d+)"),
-    "qwen-code": re.compile(r"(?:^|\n)Exit Code: (-?\d+)"),
-    "pi": re.compile(r"\n?Command exited with code (-?\d+)\s*\Z"),
-    "mini-swe-agent": re.compile(r"\A\s*\{\"returncode\": ?(-?\d+)|<returncode>(-?\d+)</returncode>"),
-}
-_SILENT_SUCCESS: Final = frozenset({"gemini-cli"})
+_GEMINI_EXIT = re.compile(
+    r"(?:^|\n)Exit Code: (-?\d+)(?=(?:\n(?:Signal|Background PIDs|Process Group PGID):[^\n]*)*\s*\Z)"
+)
+"""The tool's own line stands at the end; the program may have printed such a line before it."""
+_GEMINI_WRAPPING: Final = ("<untrusted_context>", "</untrusted_context>")
+_SILENT_SUCCESS: Final = frozenset({"gemini-cli", "pi"})
 """Agents that print an exit code only when it is not zero."""
 _TIMED_OUT = re.compile(
     r"\bCommand timed out after |\btimed out after \d|<error>Command timed out|Command was aborted|"
-    r"Process running with session ID|\bcommand running in (?:the )?background\b",
+    r"\bcommand running in (?:the )?background\b|"
+    r"\ACommand was automatically cancelled because it exceeded the timeout",
     re.I,
 )
 _BACKGROUND = re.compile(
     r"\A(?:Command running in background with ID|Async agent launched|Command was (?:manually )?"
-    r"(?:moved to|running in) (?:the )?background|Command did not complete within|Agent is running)"
+    r"(?:moved to|running in) (?:the )?background|Command moved to background|Command did not complete within|"
+    r"Agent is running)"
 )
 _CASCADE = re.compile(r"\A(?:<tool_use_error>)?(?:Sibling tool call errored|Cancelled: parallel tool call)")
 _NOT_RUN = re.compile(
@@ -54,15 +57,26 @@ _NOT_RUN = re.compile(
 )
 _STOPPED = re.compile(
     r"\A(?:\[Tool call (?:did not complete|interrupted)|\[Agent call interrupted|\[This turn ended|"
-    r"A safety monitor blocked this turn)"
+    r"A safety monitor blocked this turn|aborted(?: by user after [\d.]+s)?\s*\Z|"
+    r"Wall time: [\d.]+ seconds\naborted by user|Command was cancelled by user|"
+    r"\[Operation Cancelled\](?! Reason: User (?:denied|did not allow)))"
 )
 _DENIED = re.compile(
     r"\A(?:Permission (?:for|to) .{0,200}? (?:has been )?denied|User denied permission|"
     r"Claude requested permissions? to|This tool call was refused|Error: Permission denied by|"
-    r"exec_command .{0,80}rejected|\w+:?\w* hook (?:error|blocking error)|Operation stopped by hook|"
-    r"\[Request denied)",
+    r"exec_command .{0,80}rejected|(?:exec(?:_command)?|patch|apply_patch|shell|command)\b.{0,200}\brejected by user|"
+    r"rejected by user|The user (?:rejected permission to use|has specified a rule which prevents you from using) this|"
+    r"\w+:?\w* hook (?:error|blocking error)|Operation stopped by hook|"
+    r"\[Request denied|\[Operation Cancelled\] Reason: User (?:denied|did not allow)|"
+    r"Tool execution (?:for .{0,80} )?denied by)",
     re.S,
 )
+_NOT_JUDGED_SAFE = re.compile(
+    r"\A(?:Auto mode (?:is |classifier )?(?:un|not\b|could not|couldn't|cannot|can't|did not|does not|fell back)|"
+    r"Auto mode's safety check|[^\n]{1,300}\bauto mode cannot determine the safety of|"
+    r"[^\n]{1,200} was not run: [^\n]{0,80}auto mode's safety check|The API told auto mode's safety classifier)"
+)
+"""Claude Code's automatic permission check said no, or had no answer (2.1.332). The command never ran."""
 _SHELL_COMPLAINT = re.compile(
     r"^(?:\S*(?:bash|zsh|sh)|\(eval\))?:?(?:line )?\d*:? ?cd:? ?(?:\d+:)?.*(?:no such file|not a directory)"
     r"|command not found|^\(eval\):\d+: ",
@@ -74,13 +88,19 @@ _TIMEOUT_EXIT: Final = 124
 
 def judge(call: ToolCall, result: ToolResult, harness: str) -> Verdict:
     """The verdict on one answered call. Pure, never raises."""
+    result = _unwrapped(result)
     text = result.response
     if result.is_error is not False:
         special = _not_the_tools_doing(result)
         if special is not None:
             return special
     shell = shell_text(call)
-    exit_code = _exit_code(text, result.is_error, harness)
+    printed = read_printed(text, harness)
+    if (odd := _as_printed(printed)) is not None:
+        return odd
+    exit_code = _exit_code(text, result.is_error, harness) if printed.exit_code is None else printed.exit_code
+    if printed.output != text:
+        result = replace(result, response=printed.output)
     if shell is not None:
         return _judge_shell(parse_command(shell), result, exit_code, harness)
     if result.is_error:
@@ -94,6 +114,14 @@ def judge(call: ToolCall, result: ToolResult, harness: str) -> Verdict:
     return Verdict(Outcome.UNKNOWN, "no_status")
 
 
+def _unwrapped(result: ToolResult) -> ToolResult:
+    """Without the tags that Gemini CLI puts around what it does not trust."""
+    begin, end = _GEMINI_WRAPPING
+    if not result.response.startswith(begin):
+        return result
+    return replace(result, response=result.response.removeprefix(begin).rstrip().removesuffix(end).strip("\n"))
+
+
 def _not_the_tools_doing(result: ToolResult) -> Verdict | None:
     """Refused, cancelled with its siblings, never run, or stopped by the user."""
     text = result.response
@@ -105,19 +133,25 @@ def _not_the_tools_doing(result: ToolResult) -> Verdict | None:
         return Verdict(Outcome.UNKNOWN, "interrupted")
     if _NOT_RUN.match(text):
         return Verdict(Outcome.UNKNOWN, "not_run")
-    if _DENIED.match(text):
+    if _DENIED.match(text) or _NOT_JUDGED_SAFE.match(text):
         return Verdict(Outcome.REJECTED, "permission_denied")
     return None
 
 
+def _as_printed(printed: Printed) -> Verdict | None:
+    """What the agent itself says that is neither an exit code nor output."""
+    if printed.running:
+        return Verdict(Outcome.UNKNOWN, "running")
+    if printed.is_mixed:
+        return Verdict(Outcome.UNKNOWN, "mixed")
+    return Verdict(Outcome.FAILURE, "tool_error") if printed.has_failed else None
+
+
 def _exit_code(text: str, is_error: bool | None, harness: str) -> int | None:
     found = _CLAUDE_EXIT.match(text) if is_error is not False else None
-    if found is None and harness in _PRINTED_EXITS:
-        found = _PRINTED_EXITS[harness].search(text)
-    if found is None:
-        return None
-    digits = next((group for group in found.groups() if group is not None), "")
-    return int(digits) if digits and len(digits) < 8 else None
+    if found is None and harness == "gemini-cli":
+        found = _GEMINI_EXIT.search(text)
+    return int(found[1]) if found is not None and len(found[1]) < 8 else None
 
 
 def _judge_shell(command: Command, result: ToolResult, exit_code: int | None, harness: str) -> Verdict:
@@ -128,17 +162,27 @@ def _judge_shell(command: Command, result: ToolResult, exit_code: int | None, ha
         if _BACKGROUND.match(text):
             return Verdict(Outcome.UNKNOWN, "background")
         if result.is_error is None and harness not in _FLAGGING and harness not in _SILENT_SUCCESS:
-            return Verdict(Outcome.UNKNOWN, "no_status")
+            return _by_output(command, text)
+        if _TIMED_OUT.match(text) or _TIMED_OUT.search(text[-200:]):
+            return Verdict(Outcome.UNKNOWN, "timeout")
         exit_code = 0 if harness in _SILENT_SUCCESS else None
     if not exit_code:
         return _succeeded(command, exit_code)
     if INTERRUPTED in text[:400]:
         return Verdict(Outcome.UNKNOWN, "interrupted", exit_code)
-    if exit_code == _TIMEOUT_EXIT or _TIMED_OUT.search(text[:400]):
+    if exit_code == _TIMEOUT_EXIT or _TIMED_OUT.search(text if exit_code < 0 else text[:400]):
         return Verdict(Outcome.UNKNOWN, "timeout", exit_code)
     if exit_code in _INTERRUPTED_EXITS:
         return Verdict(Outcome.UNKNOWN, "interrupted", exit_code)
     return _failed(command, exit_code, text)
+
+
+def _by_output(command: Command, text: str) -> Verdict:
+    """Where nobody tells how it ended: what the program's own last words prove, if anything."""
+    proof = proven(command, text)
+    if proof is None:
+        return Verdict(Outcome.UNKNOWN, "no_status")
+    return Verdict(Outcome.SUCCESS if proof else Outcome.FAILURE, "output")
 
 
 def _flagged(text: str) -> Verdict:

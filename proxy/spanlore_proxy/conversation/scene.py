@@ -14,6 +14,7 @@ from spanlore.spans.place import HumanMessage, ToolExecution
 from spanlore_proxy.conversation.chain import DIGEST_BYTES, Alignment, Fit, chain_hash, length
 from spanlore_proxy.conversation.human import human_messages
 from spanlore_proxy.conversation.inference import Seen
+from spanlore_proxy.conversation.late import command_behind
 from spanlore_proxy.conversation.state import ConversationState
 from spanlore_proxy.conversation.tools import Asked, asked, execution, left_over, results_from
 from spanlore_proxy.conversation.turns import Start, turn_starts
@@ -72,7 +73,8 @@ def answered_tools(scene: Scene) -> tuple[ToolExecution, ...]:
         waiting = pending.get(result.id)
         call = calls.get(result.id) or ToolCall(result.id, waiting.name if waiting else "", None)
         where = asked(waiting) if waiting else _unseen(scene, asking, end_ns)
-        out.append(execution(call, result, where, end_ns, harness))
+        behind = command_behind(view, index, call, harness)
+        out.append(execution(call, result, where, end_ns, harness, behind))
     if not meeting.is_birth and meeting.alignment.fit is not Fit.REPEATS:
         out += left_over(view, pending, frozenset(told), end_ns)
     return tuple(out)

@@ -7,7 +7,7 @@ restarted proxy needs to go on without telling the past again is here.
 from __future__ import annotations
 
 import base64
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -110,8 +110,7 @@ _BYTES: Final = ("chain", "echo", "parent_tool_span_id", "parent_trace_id")
 
 def state_to_json(state: ConversationState) -> str:
     """The state as JSON text, the inverse of `state_from_json`."""
-    out: dict[str, Any] = {"version": STATE_VERSION, **asdict(state)}
-    return orjson.dumps(out, default=_encode_bytes).decode()
+    return f'{{"version":{STATE_VERSION},{orjson.dumps(state, default=_encode_bytes)[1:].decode()}'
 
 
 def state_from_json(text: str | bytes) -> ConversationState:

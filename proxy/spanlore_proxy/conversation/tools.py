@@ -15,6 +15,7 @@ from spanlore.signature.command import tool_program
 from spanlore.signature.failure import signature_of
 from spanlore.spans.place import Outcome, ToolExecution
 from spanlore_proxy.conversation.outcome import judge
+from spanlore_proxy.conversation.printed import read_printed
 from spanlore_proxy.conversation.state import PendingTool
 from spanlore_proxy.conversation.view import View
 
@@ -47,12 +48,21 @@ def results_from(view: View, first: int) -> Iterator[tuple[int, ToolResult]]:
                     yield index, part
 
 
-def execution(call: ToolCall, result: ToolResult, where: Asked, end_time_ns: int, harness: str) -> ToolExecution:
-    """The execution of an answered call."""
-    verdict = judge(call, result, harness)
-    program, command = tool_program(call)
+def execution(
+    call: ToolCall,
+    result: ToolResult,
+    where: Asked,
+    end_time_ns: int,
+    harness: str,
+    behind: ToolCall | None = None,
+) -> ToolExecution:
+    """The execution of an answered call. `behind`: the earlier call whose command this result tells about."""
+    judged = behind or call
+    verdict = judge(judged, result, harness)
+    program, command = tool_program(judged)
     failed = verdict.outcome is Outcome.FAILURE
-    signature = signature_of(call, result.response, verdict.exit_code) if failed else None
+    output = read_printed(result.response, harness).output if failed else ""
+    signature = signature_of(judged, output, verdict.exit_code) if failed else None
     return ToolExecution(
         call=call,
         result=result,

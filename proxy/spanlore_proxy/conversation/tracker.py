@@ -22,6 +22,7 @@ from spanlore_proxy.conversation.advance import Advance, advance, finished, plac
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.conversation.chain import Fit
 from spanlore_proxy.conversation.dialects import READERS
+from spanlore_proxy.conversation.digests import Digests
 from spanlore_proxy.conversation.inference import Seen, make_inference
 from spanlore_proxy.conversation.meeting import Found, best_fit, find, group_of
 from spanlore_proxy.conversation.scene import Meeting
@@ -61,6 +62,7 @@ class Tracker:
         """What people typed in each open turn: only here, never in a state, which may lie on disk unredacted."""
         self._changed: dict[str, ConversationState] = {}
         self._asides = aside.Memory()
+        self._digests = Digests()
 
     def __len__(self) -> int:
         return len(self._states)
@@ -93,7 +95,9 @@ class Tracker:
         reader = READERS.get(request.dialect) if request is not None else None
         if request is None or reader is None or not request.raw_messages:
             return self._aside(seen, None)
-        view = View(request, reader)
+        view = View(
+            request, reader, self._digests.chain(request.raw_messages, reader.digest, len(exchange.request_body))
+        )
         if identity.call_class in _ASIDE:
             return self._aside(seen, view)
         if identity.call_class is CallClass.COMPACTION:

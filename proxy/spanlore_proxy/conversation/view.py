@@ -21,15 +21,20 @@ from spanlore_proxy.conversation.claude_code import BILLING_PREFIX
 from spanlore_proxy.conversation.dialects import Reader
 from spanlore_proxy.wire.request import WireRequest
 
+_ASSISTANT = Role.ASSISTANT.value
+
 
 class View:
     """One request, read through its dialect's reader. Lives for one observation."""
 
-    def __init__(self, request: WireRequest, reader: Reader) -> None:
+    def __init__(self, request: WireRequest, reader: Reader, chain: bytes | None = None) -> None:
+        """`chain`: the messages' digests, where they are known."""
         self._request = request
         self._reader = reader
         self._decoded: dict[int, Message] = {}
-        self.chain = b"".join(map(reader.digest, request.raw_messages))
+        self._is_answer = bytes(raw.get("role") == _ASSISTANT for raw in request.raw_messages)
+        """One byte a message: 1 where the model said it."""
+        self.chain = b"".join(map(reader.digest, request.raw_messages)) if chain is None else chain
 
     def __len__(self) -> int:
         return len(self._request.raw_messages)
@@ -55,15 +60,15 @@ class View:
 
     def is_assistant(self, index: int) -> bool:
         """Whether the model said it; without decoding."""
-        return self._request.raw_messages[index].get("role") == Role.ASSISTANT.value
+        return self._is_answer[index] == 1
 
     def answers_before(self, index: int) -> int:
         """How many messages of the model stand before that index."""
-        return sum(self.is_assistant(i) for i in range(index))
+        return self._is_answer.count(1, 0, index)
 
     def after_last_answer(self) -> int:
         """Index after the model's last message; 0 when it has said nothing yet."""
-        return next((i + 1 for i in range(len(self) - 1, -1, -1) if self.is_assistant(i)), 0)
+        return self._is_answer.rfind(1) + 1
 
     def tool_calls_before(self, index: int) -> tuple[int, dict[str, ToolCall]]:
         """The calls of the model's last message before that index, and that message's index; (-1, {}) without one."""
@@ -113,4 +118,5 @@ def _call_ids(raw: dict[str, Any]) -> set[str]:
     blocks = content if isinstance(content, list) else []
     calls = raw.get("tool_calls")
     blocks = [*blocks, *(calls if isinstance(calls, list) else [])]
-    return {block["id"] for block in blocks if isinstance(block, dict) and isinstance(block.get("id"), str)}
+    named = (block.get(key) for block in blocks if isinstance(block, dict) for key in ("id", "call_id"))
+    return {id_ for id_ in named if isinstance(id_, str)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+import zstandard
 
 REMINDER = re.compile(r"^<system-reminder>", re.IGNORECASE)
 
@@ -33,12 +34,14 @@ class ReceivedRequest:
 
     @property
     def decoded(self) -> bytes:
-        """The body without its content encoding (gzip and deflate; others stay as they are)."""
+        """The body without its content encoding (gzip, deflate, zstd; others stay as they are)."""
         match self.header("content-encoding"):
             case "gzip":
                 return gzip.decompress(self.body)
             case "deflate":
                 return zlib.decompress(self.body)
+            case "zstd":
+                return zstandard.ZstdDecompressor().decompressobj().decompress(self.body)
             case _:
                 return self.body
 
@@ -47,13 +50,9 @@ class ReceivedRequest:
         """The parsed body, or None when it is not a JSON object."""
         try:
             value = orjson.loads(self.decoded)
-        except (orjson.JSONDecodeError, OSError, zlib.error):
+        except (orjson.JSONDecodeError, OSError, zlib.error, zstandard.ZstdError):
             return None
         return value if isinstance(value, dict) else None
-
-    @property
-    def is_inference(self) -> bool:
-        return self.method == "POST" and self.path.split("?")[0] == "/v1/messages"
 
     @property
     def has_tools(self) -> bool:

@@ -1,8 +1,9 @@
-"""A small real server that speaks the Anthropic Messages API from a script.
+"""A small real server that speaks the APIs of the providers (Anthropic Messages, OpenAI Chat and Responses, Gemini)
+from a script.
 
-It listens on loopback, streams in realistic chunks, keeps a prompt cache that it accounts for, and keeps the exact
-bytes and headers of everything it received. Claude Code's side calls get empty JSON, everything unknown the API's own
-404. The script is a function of the request; it is called in the server's thread, one request at a time.
+It listens on loopback, streams in realistic chunks, keeps a prompt cache that it accounts for (Anthropic's), and keeps
+the exact bytes and headers of everything it received. Agents' side calls get small answers (`side_answers`).
+The script is a function of the request; it is called in the server's thread, one request at a time.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ from collections.abc import Callable, Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Self
 
-import orjson
 from aiohttp import web
 
 from spanlore_proxy.demo.model_request import ReceivedRequest
-from spanlore_proxy.demo.prompt_cache import CacheUsage, PromptCache, count_tokens
+from spanlore_proxy.demo.prompt_cache import BYTES_PER_TOKEN, CacheUsage, PromptCache
 from spanlore_proxy.demo.replies import Failure, Raw, Reply, ReplyBody, Say, failure_json, settle
+from spanlore_proxy.demo.side_answers import side_answer
+from spanlore_proxy.demo.speeches import ANTHROPIC, Speech, speech_of
 
 MAX_BODY_BYTES = 256 * 1024**2
-SIDE_PREFIXES = ("/api/", "/mcp-registry/", "/model-catalog/")
-"""What Claude Code asks of its own host beside inferences."""
 
 type Answer = Reply | Failure | Raw
 type Script = Callable[[ReceivedRequest], Answer | None]
@@ -72,7 +72,7 @@ class ModelServer:
     @property
     def inferences(self) -> tuple[ReceivedRequest, ...]:
         """The inferences received, side calls left out."""
-        return tuple(request for request in self.requests if request.is_inference)
+        return tuple(request for request in self.requests if speech_of(request) is not None)
 
     def main_loop(self, session_id: str = "") -> tuple[ReceivedRequest, ...]:
         """Inferences that carry tools: the agent at work, of one session if one is named."""
@@ -122,34 +122,43 @@ class ModelServer:
             request_id=f"req_01{secrets.token_hex(11)}",
         )
         self.requests.append(received)
-        if received.is_inference:
+        speech = speech_of(received)
+        if speech is not None:
             await asyncio.sleep(self._delay_s)
-            return await self._infer(request, received)
-        return _respond(received, self._side_answer(received))
+            return await self._infer(request, received, speech)
+        return _respond(received, side_answer(received))
 
-    async def _infer(self, request: web.Request, received: ReceivedRequest) -> web.StreamResponse:
+    async def _infer(self, request: web.Request, received: ReceivedRequest, speech: Speech) -> web.StreamResponse:
         document = received.document
-        if document is None or not isinstance(document.get("messages"), list):
-            message = "messages: Field required" if document is not None else "The request body is not valid JSON"
+        if document is None or not isinstance(document.get(speech.history_key), list):
+            wanted = f"{speech.history_key}: Field required"
+            message = wanted if document is not None else "The request body is not valid JSON"
             return _respond(received, Failure(400, "invalid_request_error", message))
         answer = self._script(received) or Reply((Say("Done."),))
         if not isinstance(answer, Reply):
             return _respond(received, answer)
-        usage = self._cache.account(document)
+        usage = self._account(document, received, speech)
         self.usages[received.request_id] = usage
-        body = settle(answer, str(document.get("model", "")), usage)
-        if not document.get("stream"):
-            return _respond(received, Raw(body.as_json()), answer.is_compressed)
-        return await self._stream(request, received, body)
+        body = settle(answer, speech.model(received), usage)
+        if not speech.is_streamed(received):
+            return _respond(received, Raw(speech.as_json(body, document)), answer.is_compressed)
+        return await self._stream(request, received, body, speech.events(body, document))
 
-    async def _stream(self, request: web.Request, received: ReceivedRequest, body: ReplyBody) -> web.StreamResponse:
+    def _account(self, document: dict[str, Any], received: ReceivedRequest, speech: Speech) -> CacheUsage:
+        if speech is ANTHROPIC:
+            return self._cache.account(document)
+        return CacheUsage(len(received.decoded) // BYTES_PER_TOKEN, 0, 0)
+
+    async def _stream(
+        self, request: web.Request, received: ReceivedRequest, body: ReplyBody, events: Iterable[bytes]
+    ) -> web.StreamResponse:
         response = web.StreamResponse(headers=_headers(received, "text/event-stream; charset=utf-8"))
         response.headers["cache-control"] = "no-cache"
         if body.reply.is_compressed:
             response.enable_compression(web.ContentCoding.gzip)
         try:
             await response.prepare(request)
-            for chunk in _chunks(body):
+            for chunk in _chunks(body, events):
                 if body.reply.event_delay_s:
                     await asyncio.sleep(body.reply.event_delay_s)
                 await response.write(chunk)
@@ -162,21 +171,13 @@ class ModelServer:
             self.deserted.append(received.request_id)
         return response
 
-    def _side_answer(self, received: ReceivedRequest) -> Answer:
-        path = received.path.split("?")[0]
-        if path == "/v1/messages/count_tokens":
-            return Raw(orjson.dumps({"input_tokens": count_tokens(received.document or {})}))
-        if path.startswith(SIDE_PREFIXES):
-            return Raw(b"{}")
-        return Failure(404, "not_found_error", f"Not found: {path}")
 
-
-def _chunks(body: ReplyBody) -> Iterable[bytes]:
-    events = list(body.events())[: body.reply.cut_after_events]
+def _chunks(body: ReplyBody, events: Iterable[bytes]) -> Iterable[bytes]:
+    written = list(events)[: body.reply.cut_after_events]
     size = body.reply.chunk_bytes
     if size is None:
-        return events
-    stream = b"".join(events)
+        return written
+    stream = b"".join(written)
     return (stream[start : start + size] for start in range(0, len(stream), size))
 
 

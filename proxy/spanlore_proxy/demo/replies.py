@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,6 +87,12 @@ class ReplyBody:
     usage: CacheUsage
     message_id: str = field(default_factory=lambda: f"msg_01{secrets.token_hex(11)}")
     tool_ids: tuple[str, ...] = field(default_factory=tuple)
+    time_s: int = field(default_factory=lambda: int(time.time()))
+
+    @property
+    def output_tokens(self) -> int:
+        size = sum(len(orjson.dumps(_content(part, iter(("",))))) for part in self.reply.parts)
+        return max(size // BYTES_PER_TOKEN, 1)
 
     def as_json(self) -> bytes:
         """The whole message, as the API answers without `stream`."""
@@ -93,7 +100,7 @@ class ReplyBody:
         message = self._message() | {
             "content": [_content(part, ids) for part in self.reply.parts],
             "stop_reason": self._stop_reason(),
-            "usage": self._usage(self._output_tokens()),
+            "usage": self._usage(self.output_tokens),
         }
         return orjson.dumps(message)
 
@@ -109,7 +116,7 @@ class ReplyBody:
                 yield _event("content_block_delta", {"index": index, "delta": delta})
             yield _event("content_block_stop", {"index": index})
         delta = {"stop_reason": self._stop_reason(), "stop_sequence": None}
-        yield _event("message_delta", {"delta": delta, "usage": self._usage(self._output_tokens())})
+        yield _event("message_delta", {"delta": delta, "usage": self._usage(self.output_tokens)})
         yield _event("message_stop", {})
 
     def _message(self) -> dict[str, Any]:
@@ -135,10 +142,6 @@ class ReplyBody:
             "output_tokens": output_tokens,
             "service_tier": "standard",
         }
-
-    def _output_tokens(self) -> int:
-        size = sum(len(orjson.dumps(_content(part, iter(("",))))) for part in self.reply.parts)
-        return max(size // BYTES_PER_TOKEN, 1)
 
     def _stop_reason(self) -> str:
         has_tool = any(isinstance(part, UseTool) for part in self.reply.parts)
@@ -185,18 +188,19 @@ def _opening(part: ReplyPart, ids: Iterator[str]) -> dict[str, Any]:
 def _deltas(part: ReplyPart) -> Iterator[dict[str, Any]]:
     match part:
         case Say(text):
-            for piece in _pieces(text):
+            for piece in pieces(text):
                 yield {"type": "text_delta", "text": piece}
         case Think(text):
-            for piece in _pieces(text):
+            for piece in pieces(text):
                 yield {"type": "thinking_delta", "thinking": piece}
             yield {"type": "signature_delta", "signature": "c2NyaXB0ZWQ="}
         case UseTool(_, arguments, _):
             yield {"type": "input_json_delta", "partial_json": ""}
-            for piece in _pieces(orjson.dumps(arguments).decode()):
+            for piece in pieces(orjson.dumps(arguments).decode()):
                 yield {"type": "input_json_delta", "partial_json": piece}
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> Iterator[str]:
+    """The text as the deltas of a stream hold it."""
     for start in range(0, len(text), DELTA_CHARACTERS):
         yield text[start : start + DELTA_CHARACTERS]

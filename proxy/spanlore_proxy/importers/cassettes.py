@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,6 +46,10 @@ FOLDER_ENDPOINTS: Final[Mapping[str, tuple[str, str]]] = {
     "perplexity": ("api.perplexity.ai", "/chat/completions"),
 }
 """Folder of a chunk dump → host and path its answers came from."""
+
+
+_LAST_EVENT: Final = re.compile(rb'\{"type": ?"(?:message_stop|response\.(?:completed|incomplete|failed))"')
+"""Start of the last event of an answer."""
 
 
 class MalformedRecordingError(ValueError):
@@ -115,6 +120,8 @@ def _from_body(body: bytes, content_type: str, path: Path, number: int) -> Excha
     host, endpoint = FOLDER_ENDPOINTS.get(path.parent.name, ("unknown.invalid", "/"))
     if "__responses__" in path.name:
         endpoint = "/v1/responses"
+    elif "__interactions__" in path.name:
+        endpoint = "/v1beta/interactions"
     elif "__skills__" in path.name:
         endpoint = "/v1/skills"
     return _exchange(
@@ -198,7 +205,7 @@ def _answers(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     answer: list[bytes] = []
     for line in lines:
         answer.append(line)
-        if line == b"[DONE]" or b'"type":"message_stop"' in line[:64].replace(b" ", b""):
+        if line == b"[DONE]" or _LAST_EVENT.match(line):
             yield answer
             answer = []
     if answer:

@@ -1,7 +1,8 @@
 """What the policy has to know about one request, read from its raw form.
 
-Only the newest user message is looked into for failures, and only messages before the first answer for what the client
-itself says, so the cost does not grow with the history.
+Only the messages that nothing has answered yet are looked into for failures, and only those before the first answer
+for what the client itself says, so the cost does not grow with the history. What a message holds, its dialect's layout
+says.
 """
 
 from __future__ import annotations
@@ -14,14 +15,19 @@ from typing import Any, Final
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import ToolCall, ToolResult
 from spanlore.signature.command import parse_command, shell_text
-from spanlore.signature.failure import signature_of
+from spanlore.signature.failure import Signature, signature_of
 from spanlore.spans.ids import conversation_id_of
 from spanlore.spans.place import Outcome, Workplace
-from spanlore_proxy.conversation.agent import Identity
+from spanlore_proxy.conversation.agent import Identity, system_texts, texts_of
+from spanlore_proxy.conversation.dialects import READERS
+from spanlore_proxy.conversation.late import command_behind
 from spanlore_proxy.conversation.outcome import judge
-from spanlore_proxy.injection.ledger import Entry
+from spanlore_proxy.conversation.printed import read_printed
+from spanlore_proxy.conversation.view import View
+from spanlore_proxy.injection.layouts.layout import Layout
+from spanlore_proxy.injection.layouts.table import LAYOUTS
+from spanlore_proxy.injection.ledger import Entry, Placement
 from spanlore_proxy.injection.wording import shown_ids
-from spanlore_proxy.wire.anthropic.blocks import decode_block
 from spanlore_proxy.wire.codecs import CODECS
 from spanlore_proxy.wire.request import WireRequest
 
@@ -43,9 +49,10 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failing tool result in the newest user message."""
+    """A failing tool result that nothing has answered yet."""
 
     tool_use_id: str
+    """The call's id, in whatever dialect."""
     anchor: Anchor
     signature: str
     program: str
@@ -75,6 +82,8 @@ class RequestFacts:
     failures: tuple[Failure, ...] = ()
     anchors: Mapping[str, Anchor] = field(default_factory=dict)
     """tool_use id → where it stands, of the ids the ledger has hints for."""
+    is_continued: bool = False
+    """The provider holds the history: only what is new is on the wire, and what was placed before stands there."""
     system_texts: tuple[str, ...] = ()
     opening_texts: tuple[str, ...] = ()
     """Texts of the messages before the first answer."""
@@ -111,8 +120,9 @@ def read_facts(
     could answer the others anyway.
     """
     messages = request.raw_messages
+    layout = LAYOUTS[request.dialect]
     first_answer = _first_answer(messages)
-    system = tuple(_texts(request.raw_system))
+    system = system_texts(request)
     return RequestFacts(
         conversation=conversation,
         is_derived=not identity.session_id,
@@ -124,11 +134,12 @@ def read_facts(
         is_attested=identity.is_attested,
         has_answer=first_answer < len(messages),
         has_tools=bool(request.raw_tools),
-        epoch=_epoch(request, identity),
-        failures=tuple(_failures(request, identity.harness, programs)) if programs else (),
-        anchors=_anchors(request, {hint.anchor for hint in entry.hints}) if entry and entry.hints else {},
+        epoch=_epoch(request, layout, identity),
+        failures=tuple(_failures(request, layout, identity.harness, programs)) if programs else (),
+        anchors=_anchors(request, layout, entry.hints) if entry else {},
+        is_continued=layout.is_continued(request),
         system_texts=system,
-        opening_texts=tuple(text for message in messages[:first_answer] for text in _texts(message.get("content"))),
+        opening_texts=tuple(text for message in messages[:first_answer] for text in texts_of(message.get("content"))),
         client_memory_ids=tuple(dict.fromkeys(id_ for text in system for id_ in shown_ids(text))),
     )
 
@@ -145,68 +156,50 @@ def _first_answer(messages: Sequence[Mapping[str, Any]]) -> int:
     return next((i for i, message in enumerate(messages) if message.get("role") == "assistant"), len(messages))
 
 
-def _epoch(request: WireRequest, identity: Identity) -> str:
+def _epoch(request: WireRequest, layout: Layout, identity: Identity) -> str:
     """Names the summary by its text, which stays in every later request; else, where only the header tells, by the
     first message, which the header accompanies once."""
     for message in request.raw_messages[:1]:
-        for text in _texts(message.get("content")):
+        for text in texts_of(message.get("content")):
             if _SUMMARY_START.match(text):
                 return conversation_id_of("epoch", "", text)
-        if identity.is_compacted:
-            return CODECS[request.dialect].message_digest(message).hex()
-    return ""
+    named = layout.epoch(request)
+    if named or not identity.is_compacted:
+        return named
+    return next((CODECS[request.dialect].message_digest(message).hex() for message in request.raw_messages[:1]), "")
 
 
-def _failures(request: WireRequest, harness: str, programs: frozenset[str]) -> Iterator[Failure]:
-    """Failing results of the newest user message; none when something was already answered after it."""
-    index = _newest_user_message(request.raw_messages)
-    results = list(_results(request.raw_messages[index])) if index is not None else []
-    if index is None or not results:
-        return
-    calls = _calls_before(request.raw_messages, index)
-    anchor: Anchor | None = None
-    for result in results:
-        call = calls.get(result.id)
-        if call is None or programs.isdisjoint(("", _program(call))):
-            continue
-        verdict = judge(call, result, harness)
-        if verdict.outcome is not Outcome.FAILURE:
-            continue
-        signature = signature_of(call, result.response, verdict.exit_code)
-        if anchor is None:
-            anchor = Anchor(index, CODECS[request.dialect].message_digest(request.raw_messages[index]).hex())
-        yield Failure(result.id, anchor, signature.hash, signature.program, signature.error_class)
+def _failures(request: WireRequest, layout: Layout, harness: str, programs: frozenset[str]) -> Iterator[Failure]:
+    """Failing results behind the model's newest message; none when the model's words are the last."""
+    view = View(request, READERS[request.dialect], chain=b"")
+    start = view.after_last_answer()
+    for index in range(start, len(view)):
+        # Decoding is for what may be answered only: what a person pastes can be large.
+        with_room = set(layout.result_ids(request.raw_messages[index]))
+        anchor: Anchor | None = None
+        for result in view.message(index).parts if with_room else ():
+            if not isinstance(result, ToolResult) or result.id not in with_room:
+                continue
+            failed = _failed(view, index, result, harness, programs)
+            if failed is None:
+                continue
+            if anchor is None:
+                anchor = Anchor(index, CODECS[request.dialect].message_digest(request.raw_messages[index]).hex())
+            yield Failure(result.id, anchor, failed.hash, failed.program, failed.error_class)
 
 
-def _newest_user_message(messages: Sequence[Mapping[str, Any]]) -> int | None:
-    # Claude Code puts a message of role system behind the user's (research: wire §4).
-    for index in range(len(messages) - 1, -1, -1):
-        role = messages[index].get("role")
-        if role == "user":
-            return index if isinstance(messages[index].get("content"), list) else None
-        if role != "system":
-            return None
-    return None
-
-
-def _results(message: Mapping[str, Any]) -> Iterator[ToolResult]:
-    for block in _blocks(message, "tool_result"):
-        part = decode_block(block)
-        if isinstance(part, ToolResult) and part.id:
-            yield part
-
-
-def _calls_before(messages: Sequence[Mapping[str, Any]], index: int) -> dict[str, ToolCall]:
-    """Tool calls that the results at `index` may answer: those since the user message before."""
-    calls: dict[str, ToolCall] = {}
-    for message in reversed(messages[:index]):
-        if message.get("role") == "user":
-            break
-        for block in _blocks(message, "tool_use"):
-            part = decode_block(block)
-            if isinstance(part, ToolCall):
-                calls[part.id] = part
-    return calls
+def _failed(view: View, index: int, result: ToolResult, harness: str, programs: frozenset[str]) -> Signature | None:
+    """The signature, as the tracker makes it, of a failure of one of the programs; None for everything else."""
+    _, calls = view.tool_calls_before(view.after_last_answer())
+    call = calls.get(result.id)
+    if call is not None:
+        call = command_behind(view, index, call, harness) or call
+    if call is None or programs.isdisjoint(("", _program(call))):
+        return None
+    verdict = judge(call, result, harness)
+    if verdict.outcome is not Outcome.FAILURE:
+        return None
+    return signature_of(call, read_printed(result.response, harness).output, verdict.exit_code)
 
 
 def _program(call: ToolCall) -> str:
@@ -215,33 +208,27 @@ def _program(call: ToolCall) -> str:
     return (parse_command(command).program if command else "") or call.name
 
 
-def _anchors(request: WireRequest, wanted: set[str]) -> dict[str, Anchor]:
+def _anchors(request: WireRequest, layout: Layout, hints: Iterable[Placement]) -> dict[str, Anchor]:
+    """Where the results that have a hint stand now: mostly where they stood, else all messages are looked through.
+
+    Some servers give the calls of every answer the same ids; of several results the one that is as it was counts.
+    """
+    messages = request.raw_messages
     digest = CODECS[request.dialect].message_digest
     found: dict[str, Anchor] = {}
-    for index, message in enumerate(request.raw_messages):
-        ids = [block.get("tool_use_id") for block in _blocks(message, "tool_result")] if wanted else []
-        here = wanted.intersection(ids)
-        if here:
+    moved: dict[str, str] = {}
+    for hint in hints:
+        raw = messages[hint.message_index] if 0 <= hint.message_index < len(messages) else {}
+        if hint.anchor in layout.result_ids(raw) and digest(raw).hex() == hint.message_digest:
+            found[hint.anchor] = Anchor(hint.message_index, hint.message_digest)
+        else:
+            moved[hint.anchor] = hint.message_digest
+    for index, message in enumerate(messages if moved else ()):
+        for id_ in moved.keys() & layout.result_ids(message):
             anchor = Anchor(index, digest(message).hex())
-            found.update(dict.fromkeys(here, anchor))
-            wanted = wanted - here
+            if anchor.message_digest == moved[id_]:
+                found[id_] = anchor
+                del moved[id_]
+            else:
+                found.setdefault(id_, anchor)
     return found
-
-
-def _blocks(message: Mapping[str, Any], type_: str) -> Iterator[Mapping[str, Any]]:
-    content = message.get("content")
-    if isinstance(content, list):
-        for block in content:
-            if isinstance(block, dict) and block.get("type") == type_:
-                yield block
-
-
-def _texts(content: Any) -> Iterator[str]:
-    """Texts of a system prompt or of a message's content, a string or a list of blocks."""
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, list):
-        for block in content:
-            text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
-            if isinstance(text, str):
-                yield text

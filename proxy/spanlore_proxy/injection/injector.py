@@ -15,13 +15,14 @@ from typing import Any, Final
 
 import orjson
 
-from spanlore.genai.inference import CallClass, Dialect
+from spanlore.genai.inference import CallClass
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings, Settings
 from spanlore.spans.place import Injected, Workplace
-from spanlore_proxy.conversation.agent import Identity
+from spanlore_proxy.conversation.agent import Identity, at_workplace
 from spanlore_proxy.injection import wording
 from spanlore_proxy.injection.facts import conversation_key, is_bypassed, read_facts
+from spanlore_proxy.injection.layouts.table import LAYOUTS
 from spanlore_proxy.injection.ledger import LedgerStore
 from spanlore_proxy.injection.offsets import OffsetError
 from spanlore_proxy.injection.policy import Placed, Plan, decide
@@ -33,8 +34,8 @@ from spanlore_proxy.wire.request import WireRequest
 _WORKED_ON: Final = frozenset({CallClass.MAIN, CallClass.SUBAGENT, CallClass.COMPACTION})
 _ANSWERED: Final = frozenset({CallClass.MAIN, CallClass.SUBAGENT})
 _NONE: Final[frozenset[str]] = frozenset()
-_DIALECTS: Final = frozenset({Dialect.ANTHROPIC_MESSAGES})
-"""Dialects whose bodies can be rewritten yet."""
+_SIGNED_BY: Final = frozenset({"x-amz-date", "x-amz-content-sha256"})
+"""Headers of a request whose body is part of its signature (AWS SigV4)."""
 
 _log = logging.getLogger(__name__)
 
@@ -113,6 +114,7 @@ class Injector:
         headers: Iterable[tuple[str, str]],
         started_ns: int,
     ) -> Prepared:
+        identity = at_workplace(identity, workplace.harness)
         refused = self._refuse(endpoint, request, identity, workplace, headers)
         if refused or request is None:
             return _untouched(body, refused)
@@ -160,11 +162,16 @@ class Injector:
             return "killed"
         if endpoint.kind is not Kind.INFERENCE or identity.call_class not in _WORKED_ON:
             return "side_call"
-        if request.dialect not in _DIALECTS:
+        layout = LAYOUTS.get(request.dialect)
+        if layout is None:
             return "dialect"
+        if any(name.lower() in _SIGNED_BY for name, _ in headers):
+            return "signed"
+        if refusal := layout.refusal(request):
+            return refusal
         if not workplace.repository:
             return "unknown_project"
-        return "off_repository" if _is_off(workplace, self._settings.capture.off_repositories) else ""
+        return "off_repository" if is_off(workplace, self._settings.capture.off_repositories) else ""
 
     def _check_deadline(self, started_ns: int) -> None:
         if self._clock_ns() - started_ns > self._deadline_ns:
@@ -185,7 +192,7 @@ def client_block(
     return wording.session_block(chosen.shown, repository, as_of_ns)
 
 
-def _is_off(workplace: Workplace, off: Iterable[str]) -> bool:
+def is_off(workplace: Workplace, off: Iterable[str]) -> bool:
     """Whether the user excluded the repository (scope key), or a directory the agent works in."""
     cwd = PurePath(workplace.cwd) if workplace.cwd else None
     return any(

@@ -32,12 +32,14 @@ class Placement:
 
     kind: PlacementKind
     anchor: str
-    """`system`, or the tool_use id of the result it stands beside."""
+    """`system`, or the id of the tool call whose result it stands beside."""
     text: str
     """Exactly what was inserted, unescaped."""
     memory_ids: tuple[str, ...]
     message_digest: str = ""
     """32 hex digits: the anchor's message as it was. When the client drops or edits that message the hint goes too."""
+    message_index: int = -1
+    """Where that message stood, and mostly still stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +123,5 @@ def _placement(data: dict[str, Any]) -> Placement:
         text=data["text"],
         memory_ids=tuple(data["memory_ids"]),
         message_digest=data.get("message_digest", ""),
+        message_index=data.get("message_index", -1),
     )

@@ -5,7 +5,7 @@ The rules, and why:
   ever; nothing then, nothing later. A conversation first seen in the middle gets none: a late block would change the
   prefix that the provider has cached. It is decided anew only after the agent's own compaction, which has just begun a
   new prefix.
-- **Failure hint**: after the newest user message, when one of its tool results failed in a way a memory answers. It is
+- **Failure hint**: beside a tool result that nothing has answered yet and that failed in a way a memory answers. It is
   replayed beside that result for as long as the client sends that message unchanged. A memory is hinted once in a
   conversation. That it stands in the session block is no reason against it: the same fact changed behaviour when it
   stood beside the action, and hardly when it stood at the start (research: memory systems §0).
@@ -15,6 +15,8 @@ The rules, and why:
   conversation, tools and all, and one instruction more: leaving the block out would miss the cache for the whole
   history, at the moment it is longest. That the summary may repeat a memory is the smaller harm: it was shown in that
   session anyhow. A summariser without tools (opencode, pi) has a prefix of its own and gets nothing.
+- **Continued** requests, whose history the provider holds, get no block: either it stands in that history, or the
+  conversation is past its opening. Nor hints, as long as the calls that failed are not on the wire.
 - **Attested** requests (signed by the client, subscription credential) stay as they are unless the user said `rewrite`.
 """
 
@@ -33,8 +35,8 @@ from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection import wording
 from spanlore_proxy.injection.facts import Failure, RequestFacts
 from spanlore_proxy.injection.ledger import SYSTEM_ANCHOR, Entry, Placement, PlacementKind
-from spanlore_proxy.injection.offsets import SYSTEM
 from spanlore_proxy.injection.overlap import Said
+from spanlore_proxy.injection.rewrite import SYSTEM
 from spanlore_proxy.injection.selection import CLIENT_BLOCK, Note, make_notes, select, withhold
 
 MAX_HINTS_PER_REQUEST: Final = 2
@@ -47,7 +49,7 @@ class Placed:
 
     placement: Placement
     index: int
-    """`offsets.SYSTEM`, or the index of the message."""
+    """`rewrite.SYSTEM`, or the index of the message."""
     is_new: bool
     """Decided now, not replayed."""
 
@@ -134,9 +136,12 @@ def _decide_block(draft: _Draft) -> None:
     is_refreshed = entry.is_decided and facts.epoch not in ("", entry.epoch)
     if entry.is_decided and not is_refreshed:
         return
+    if facts.is_continued and facts.is_derived:
+        draft.skipped = "late"  # the key, made of what is new, names no conversation
+        return
     old = entry.session_block
     draft.change(dataclasses.replace(entry, is_decided=True, epoch=facts.epoch))
-    if facts.has_answer and not is_refreshed:
+    if (facts.has_answer and not is_refreshed) or facts.is_continued:
         draft.skipped = "late"
         return
     if facts.client_memory_ids:
@@ -192,7 +197,8 @@ def _hint(draft: _Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
         return False
     text = wording.failure_hint(kept)
     ids = tuple(memory.id for memory in kept)
-    placement = Placement(kind, anchor, text, ids, failure.anchor.message_digest)
+    at = failure.anchor
+    placement = Placement(kind, anchor, text, ids, at.message_digest, at.message_index)
     draft.add(placement, draft.entry.placements)
     return True
 
@@ -219,7 +225,8 @@ def _replay(facts: RequestFacts, entry: Entry, new: Iterable[str] = ()) -> tuple
     out: list[Placed] = []
     for placement in entry.placements:
         if placement.kind is PlacementKind.SESSION_BLOCK:
-            out.append(Placed(placement, SYSTEM, placement.anchor in new))
+            if not facts.is_continued:
+                out.append(Placed(placement, SYSTEM, placement.anchor in new))
             continue
         anchor = facts.anchors.get(placement.anchor) or fresh.get(placement.anchor)
         if anchor is not None and anchor.message_digest == placement.message_digest:

@@ -1,30 +1,29 @@
 """The one deliberate change: bytes inserted into a client's JSON body, everything else left as it came.
 
-What is inserted (Anthropic Messages):
-- system prompt as a list: one more text block, last; no `cache_control`, on it or moved.
-- as a string: the text appended inside its quotes after an empty line (a block would need a rewrite).
-- no system prompt at all: a `system` member, last in the object.
-- beside a tool result: one more text block, last in that user message.
+What is inserted, and where, each dialect says itself: `layouts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
-import orjson
-
-from spanlore_proxy.injection.offsets import MESSAGES_KEY, SYSTEM, SYSTEM_KEY, OffsetError, find_offsets
+from spanlore_proxy.injection.layouts.layout import Piece
+from spanlore_proxy.injection.layouts.table import LAYOUTS
+from spanlore_proxy.injection.offsets import OffsetError, find_offsets
 from spanlore_proxy.wire.request import WireRequest
+
+SYSTEM: Final = -1
+"""Index that stands for the system prompt where message indexes stand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Text to be added after all client text of the system prompt (`SYSTEM`) or of one message."""
+    """Text to be added after all client text of the system prompt (`SYSTEM`), or beside the results of one message."""
 
     index: int
-    """`SYSTEM`, or the message's index in the request."""
+    """`SYSTEM`, or the message's index in `WireRequest.raw_messages`."""
     text: str
 
 
@@ -50,18 +49,14 @@ def insert(body: bytes, request: WireRequest, additions: Sequence[Addition]) -> 
     """The body with the additions; those to one message stand in the order given.
 
     Raises:
-        OffsetError: a place could not be proven.
+        OffsetError: a place could not be proven, or the dialect has none.
     """
     if not additions:
         return Rewritten(body, ())
-    document = request.document
-    grouped: dict[int, list[str]] = {}
-    for addition in additions:
-        grouped.setdefault(addition.index, []).append(addition.text)
-    data = {index: _data(document, index, texts) for index, texts in grouped.items()}
-    offsets = find_offsets(body, document, frozenset(grouped))
-    insertions = tuple(sorted((Insertion(offsets[index], data[index]) for index in grouped), key=_offset))
-    return Rewritten(b"".join(_weave(body, insertions)), insertions)
+    pieces = list(_pieces(request, additions))
+    offsets = find_offsets(body, request.document, [piece.spot for piece in pieces])
+    insertions = sorted((Insertion(offsets[piece.spot], piece.data) for piece in pieces), key=_offset)
+    return Rewritten(b"".join(_weave(body, insertions)), tuple(insertions))
 
 
 def without_insertions(body: bytes, insertions: Iterable[Insertion]) -> bytes:
@@ -75,28 +70,15 @@ def without_insertions(body: bytes, insertions: Iterable[Insertion]) -> bytes:
     return b"".join([*pieces, body[position:]])
 
 
-def _data(document: Mapping[str, Any], index: int, texts: Sequence[str]) -> bytes:
-    blocks = b",".join(orjson.dumps({"type": "text", "text": text}) for text in texts)
-    if index != SYSTEM:
-        content = _content(document, index)
-        return b"," + blocks if content else blocks
-    if SYSTEM_KEY not in document:
-        return b',"system":[' + blocks + b"]"
-    system = document[SYSTEM_KEY]
-    if isinstance(system, list):
-        return b"," + blocks if system else blocks
-    if isinstance(system, str):
-        return orjson.dumps(("\n\n" if system else "") + "\n\n".join(texts))[1:-1]
-    raise OffsetError(f"system is {type(system).__name__}, neither text nor blocks")
-
-
-def _content(document: Mapping[str, Any], index: int) -> list[Any]:
-    messages = document.get(MESSAGES_KEY)
-    message = messages[index] if isinstance(messages, list) and 0 <= index < len(messages) else None
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, list):
-        raise OffsetError(f"message {index} has no list of blocks")
-    return content
+def _pieces(request: WireRequest, additions: Iterable[Addition]) -> Iterator[Piece]:
+    layout = LAYOUTS.get(request.dialect)
+    if layout is None:
+        raise OffsetError(f"{request.dialect} has no layout")
+    grouped: dict[int, list[str]] = {}
+    for addition in additions:
+        grouped.setdefault(addition.index, []).append(addition.text)
+    for index, texts in grouped.items():
+        yield from layout.block(request, texts) if index == SYSTEM else layout.hint(request, index, texts)
 
 
 def _weave(body: bytes, insertions: Iterable[Insertion]) -> Iterator[bytes]:

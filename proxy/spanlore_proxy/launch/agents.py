@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import PurePath
 from typing import Final
+
+
+class Via(StrEnum):
+    """How an agent is led to the proxy."""
+
+    PROXY = "proxy"
+    """`HTTPS_PROXY` and our CA: all that the agent sends to LLM APIs, whichever they are."""
+    BASE_URL = "base-url"
+    """Plain http on loopback as the API's address: for what cannot trust a CA."""
+
 
 _HARNESSES: Final = {
     "claude": "claude-code",
@@ -43,18 +54,26 @@ _CLAUDE_COMMANDS: Final = frozenset([
 # fmt: on
 _OWN_PROMPT: Final = ("--append-system-prompt", "--system-prompt")
 _OTHER_UPSTREAM: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_BASE_URL")
-_CREDENTIALS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+CREDENTIALS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+"""With one of them Claude Code is not on a subscription."""
 
 
 def harness_of(argv: Sequence[str]) -> str:
     """The harness, seen through `npx`, `env X=1`, `node …/cli.js` and the like; 'unknown' if it is none we know."""
-    for word in argv:
-        known = _HARNESSES.get(_program(word)) or _by_package(word)
+    place = agent_position(argv)
+    return "unknown" if place is None else _harness(argv[place])
+
+
+def agent_position(argv: Sequence[str]) -> int | None:
+    """Which word names the agent; its own words follow. The second of `npx -p @openai/codex codex`."""
+    for place, word in enumerate(argv):
+        known = _harness(word)
         if known:
-            return known
+            is_package = word.startswith("@") and argv[place + 1 : place + 2] and _harness(argv[place + 1]) == known
+            return place + 1 if is_package else place
         if not (_program(word) in _WRAPPERS or _PASSED_OVER.match(word)):
-            return "unknown"
-    return "unknown"
+            return None
+    return None
 
 
 def takes_client_block(argv: Sequence[str], environ: Mapping[str, str]) -> bool:
@@ -69,12 +88,16 @@ def takes_client_block(argv: Sequence[str], environ: Mapping[str, str]) -> bool:
         return False
     # The same prefix also covers `--append-system-prompt-file` and `--flag=value`.
     has_prompt = any(word.startswith(_OWN_PROMPT) for word in words)
-    return not has_prompt and not any(environ.get(name) for name in (*_CREDENTIALS, *_OTHER_UPSTREAM))
+    return not has_prompt and not any(environ.get(name) for name in (*CREDENTIALS, *_OTHER_UPSTREAM))
 
 
 def with_client_block(argv: Sequence[str], block: str) -> list[str]:
     """The command line with the session block handed to the client."""
     return [argv[0], "--append-system-prompt", block, *argv[1:]] if block else list(argv)
+
+
+def _harness(word: str) -> str:
+    return _HARNESSES.get(_program(word)) or _by_package(word)
 
 
 def _program(word: str) -> str:

@@ -46,12 +46,12 @@ def proxy_url(port: int, run_id: str = "", token: str = "") -> str:
 def agent_environment(url: str, trust: Trust, environ: Mapping[str, str]) -> dict[str, str]:
     """The variables to set over `environ`, nothing else."""
     bundle = str(trust.bundle)
-    no_proxy = _no_proxy(environ)
+    exempt = no_proxy(environ)
     return {
         "HTTPS_PROXY": url,
         "https_proxy": url,
-        "NO_PROXY": no_proxy,
-        "no_proxy": no_proxy,
+        "NO_PROXY": exempt,
+        "no_proxy": exempt,
         "NODE_EXTRA_CA_CERTS": str(trust.extra),
         **dict.fromkeys(REPLACING, bundle),
         **{name: bundle for name in REPLACED_IF_SET if environ.get(name)},
@@ -75,5 +75,6 @@ def _listed(environ: Mapping[str, str]) -> list[str]:
     return [word for name in ("NO_PROXY", "no_proxy") for word in environ.get(name, "").split(",") if word.strip()]
 
 
-def _no_proxy(environ: Mapping[str, str]) -> str:
+def no_proxy(environ: Mapping[str, str]) -> str:
+    """The caller's own exceptions from any proxy, and loopback."""
     return ",".join(dict.fromkeys([*(word.strip() for word in _listed(environ)), *LOOPBACK]))

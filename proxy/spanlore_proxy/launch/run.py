@@ -19,11 +19,12 @@ from pathlib import Path
 
 import spanlore
 from spanlore.settings import Paths, Settings, child_environment
-from spanlore_proxy.launch.agents import harness_of, takes_client_block, with_client_block
+from spanlore_proxy.launch import base_urls
+from spanlore_proxy.launch.agents import Via, harness_of, takes_client_block, with_client_block
 from spanlore_proxy.launch.ca import ensure_trust
 from spanlore_proxy.launch.daemon import Daemon, settings_digest
 from spanlore_proxy.launch.environment import agent_environment, bypassed, other_proxy, proxy_url
-from spanlore_proxy.launch.runs import Run, new_run, write_run
+from spanlore_proxy.launch.runs import Run, new_run, shell_run, write_run
 from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,9 @@ class Launch:
     """Set over the caller's own."""
 
 
-def run_agent(argv: Sequence[str], settings: Settings, paths: Paths, say: Say, *, require: bool = False) -> int:
+def run_agent(
+    argv: Sequence[str], settings: Settings, paths: Paths, say: Say, *, require: bool = False, via: Via = Via.PROXY
+) -> int:
     """Becomes the agent; returns only if that is not possible, with an exit code.
 
     Raises:
@@ -54,11 +57,10 @@ def run_agent(argv: Sequence[str], settings: Settings, paths: Paths, say: Say, *
     environ = child_environment({})
     program = shutil.which(argv[0], path=environ.get("PATH"))
     if program is None:
-        say(f"{argv[0]}: no such command. Is the agent installed, and its directory in PATH?")
-        return NOT_FOUND
+        return _not_started(argv[0], say)
     try:
         daemon = ensure_daemon(paths)
-        launch = prepare(argv, program, daemon, settings, paths, environ, say)
+        launch = prepare(argv, program, daemon, settings, paths, environ, say, via)
     except (DaemonStartError, OSError) as error:
         if require:
             raise DaemonStartError(str(error)) from error
@@ -75,20 +77,57 @@ def prepare(
     paths: Paths,
     environ: Mapping[str, str],
     say: Say = lambda text: None,
+    via: Via = Via.PROXY,
 ) -> Launch:
     """Writes the run file and puts together what is exec'ed."""
-    run = new_run(harness_of(argv), Path.cwd(), os.getpid(), time.time_ns())
+    for text in warnings(daemon, settings, environ, via):
+        say(text)
+    if via is Via.BASE_URL:
+        return _by_base_url(argv, program, daemon, paths, environ, say)
+    run = new_run(harness_of(argv), _working_directory(), os.getpid(), time.time_ns())
     write_run(paths, run)
     url = proxy_url(daemon.proxy_port, run.run_id, run.token)
-    for text in warnings(daemon, settings, environ):
-        say(text)
     words = list(argv)
     if takes_client_block(argv, environ):
         words = with_client_block(argv, _client_block(run, settings, paths, say))
     return Launch(program, tuple(words), agent_environment(url, ensure_trust(paths, environ), environ))
 
 
-def warnings(daemon: Daemon, settings: Settings, environ: Mapping[str, str]) -> list[str]:
+def shell_environment(
+    daemon: Daemon, settings: Settings, paths: Paths, environ: Mapping[str, str], say: Say, via: Via = Via.PROXY
+) -> dict[str, str]:
+    """The same for a shell, whose agents and directories are not known yet."""
+    for text in warnings(daemon, settings, environ, via):
+        say(text)
+    if via is Via.PROXY:
+        return agent_environment(proxy_url(daemon.proxy_port), ensure_trust(paths, environ), environ)
+    any_agent, codex = (base_urls.addresses_for(name, environ, paths.runs_dir) for name in ("unknown", "codex"))
+    for text in base_urls.notes((), any_agent, environ):
+        say(text)
+    run = shell_run(paths, base_urls.upstreams_of(any_agent) | base_urls.upstreams_of(codex))
+    write_run(paths, run)
+    origin = base_urls.origin_url(daemon.proxy_port, run.run_id, run.token)
+    if shutil.which("codex", path=environ.get("PATH")):
+        say(f"codex reads no variable; start it so: codex -c '{base_urls.codex_setting(codex, origin)}'")
+    return base_urls.base_url_environment(any_agent, origin, environ)
+
+
+def _by_base_url(
+    argv: Sequence[str], program: str, daemon: Daemon, paths: Paths, environ: Mapping[str, str], say: Say
+) -> Launch:
+    """No client block: away from its own host Claude Code signs nothing, so the proxy places it."""
+    addresses = base_urls.addresses_for(harness_of(argv), environ, paths.runs_dir)
+    for text in base_urls.notes(argv, addresses, environ):
+        say(text)
+    upstreams = base_urls.upstreams_of(addresses)
+    run = new_run(addresses.harness, _working_directory(), os.getpid(), time.time_ns(), upstreams)
+    write_run(paths, run)
+    origin = base_urls.origin_url(daemon.proxy_port, run.run_id, run.token)
+    words = base_urls.with_base_url(argv, addresses, origin)
+    return Launch(program, tuple(words), base_urls.base_url_environment(addresses, origin, environ))
+
+
+def warnings(daemon: Daemon, settings: Settings, environ: Mapping[str, str], via: Via = Via.PROXY) -> list[str]:
     """What the user would otherwise wonder about."""
     out = []
     if daemon.version != spanlore.__version__:
@@ -100,7 +139,7 @@ def warnings(daemon: Daemon, settings: Settings, environ: Mapping[str, str]) -> 
     other = other_proxy(environ)
     if other:
         out.append(f"HTTPS_PROXY was {other}; spanlore's proxy goes to the API directly, not through that one.")
-    if bypassed("api.anthropic.com", environ):
+    if via is Via.PROXY and bypassed("api.anthropic.com", environ):
         out.append("NO_PROXY keeps LLM API hosts away from every proxy, spanlore's too: nothing will be captured.")
     return out
 
@@ -117,6 +156,22 @@ def become(launch: Launch, say: Say) -> int:
     except OSError as error:
         say(f"{launch.program}: {error.strerror}")
         return NOT_EXECUTABLE
+
+
+def _not_started(word: str, say: Say) -> int:
+    """What a shell says and exits with."""
+    if "/" in word and Path(word).exists():
+        say(f"{word}: {'is a directory' if Path(word).is_dir() else 'is not executable; `chmod +x` makes it so'}.")
+        return NOT_EXECUTABLE
+    say(f"{word}: no such command. Is the agent installed, and its directory in PATH?")
+    return NOT_FOUND
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise FileNotFoundError("the working directory does not exist any more") from None
 
 
 def _client_block(run: Run, settings: Settings, paths: Paths, say: Say) -> str:

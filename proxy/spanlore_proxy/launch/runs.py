@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import secrets
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -33,9 +35,11 @@ class Run:
     repository: str
     sub_path: str
     branch: str
+    upstreams: Mapping[str, str] = field(default_factory=dict)
+    """Name in a base URL → where the user's own variable of that name led before."""
 
 
-def new_run(harness: str, cwd: Path, pid: int, now_ns: int) -> Run:
+def new_run(harness: str, cwd: Path, pid: int, now_ns: int, upstreams: Mapping[str, str] | None = None) -> Run:
     """A run with an id and a token of its own, and its workplace."""
     checkout = locate(cwd)
     return Run(
@@ -49,7 +53,17 @@ def new_run(harness: str, cwd: Path, pid: int, now_ns: int) -> Run:
         repository=checkout.scope,
         sub_path=checkout.sub_path,
         branch=checkout.branch,
+        upstreams=upstreams or {},
     )
+
+
+def shell_run(paths: Paths, upstreams: Mapping[str, str]) -> Run:
+    """What base URLs in a shell are known by: no process and no directory, and always the same id and token, so that
+    they may stand in a profile. Those of a shell with gateways of its own are others."""
+    known = json.dumps(dict(upstreams), sort_keys=True).encode()
+    run_id = f"shell-{hashlib.sha256(known).hexdigest()[:12]}"
+    token = hmac.new(paths.token().encode(), run_id.encode(), "sha256").hexdigest()[:32]
+    return Run(run_id, token, 0, 0, "", "", "", "", "", "", upstreams)
 
 
 def write_run(paths: Paths, run: Run) -> Path:

@@ -180,8 +180,8 @@ class Supervisor:
 async def answers(port: int, path: str | None = None, patience_s: float = 2.0) -> bool:
     """Whether something behind `port` answers: with 200 on `path`, or anything at all on a bare request.
 
-    The proxy's socket accepts before the proxy runs, so a connection alone proves nothing. mitmproxy answers an
-    origin-form request with 400 by itself, without going anywhere.
+    The proxy's socket accepts before the proxy runs, so a connection alone proves nothing. A request that is addressed
+    to the proxy itself and names no run is answered with 404, without going anywhere.
     """
     try:
         async with asyncio.timeout(patience_s):

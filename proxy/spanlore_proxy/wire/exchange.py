@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 type Headers = tuple[tuple[str, str], ...]
@@ -98,13 +99,18 @@ def strip_query_credentials(path: str) -> str:
 
 
 def _stripped(name: str, value: str) -> str:
-    if not _CREDENTIAL_NAME.search(name) or value.startswith("[credential:"):
+    if not _is_credential(name) or value.startswith("[credential:"):
         return value
     if name.endswith("authorization"):
         scheme = value.split(None, 1)[0].lower() if value.strip() else ""
         if scheme in _AUTHORIZATION_SCHEMES:
             return f"[credential:{scheme}]"
     return f"[credential:{name}]"
+
+
+@lru_cache(1024)
+def _is_credential(name: str) -> bool:
+    return _CREDENTIAL_NAME.search(name) is not None
 
 
 def _first(headers: Headers, name: str) -> str | None:

@@ -21,6 +21,15 @@ def test_turn_that_goes_on_is_put_together() -> None:
     assert len(turn.chats) == 1
 
 
+def test_side_calls_stand_together_beside_the_turns() -> None:
+    """Calls without a turn of their own are one node for each conversation, and no turn that goes on."""
+    sides = [inference_row(f"b{n}", parent_span_id="", conversation=f"s{n % 2}", call_class="side") for n in range(4)]
+    turn, *beside = build_tree(SessionSpans([turn_row()], [inference_row(), *sides], []))
+
+    assert turn.row["end"] == "completed"
+    assert [(node.row["end"], len(node.chats)) for node in beside] == [("none", 2), ("none", 2)]
+
+
 def test_subagents_turn_hangs_under_its_tool_call() -> None:
     """A turn whose parent is a tool span is not at the top."""
     inner = turn_row("aa01", parent_span_id="cc00000000000000", conversation="c2", call_class="subagent")

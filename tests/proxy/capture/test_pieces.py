@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanlore_proxy.capture.pieces import cut
+from spanlore_proxy.capture.pieces import START, Place, cut, cut_from
 
 LONG = "x" * 100
 DOCUMENT: dict[str, Any] = {
@@ -28,6 +28,8 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )
+
+FLAT = st.integers(-9, 9) | st.text(max_size=80) | st.dictionaries(st.text(max_size=3), st.booleans(), max_size=2)
 
 
 @pytest.mark.parametrize(
@@ -86,3 +88,51 @@ def test_a_key_twice_is_no_trap() -> None:
 
     assert b'{"a":1}' in cut(body, orjson.loads(body))
     assert b"".join(cut(body, orjson.loads(body))) == body
+
+
+def talk(count: int) -> dict[str, Any]:
+    """A document whose history is long and is followed by members that change."""
+    messages = [{"role": "user", "content": f"{number} {LONG}"} for number in range(count)]
+    return {"model": "m", "messages": messages, "system": [{"text": f"turn {count} {LONG}"}, {"text": "b"}], "n": count}
+
+
+def test_a_longer_body_is_cut_from_where_it_may_differ() -> None:
+    """What was settled in the body before is passed over, and the rest has the very pieces of the whole."""
+    before, after = orjson.dumps(talk(30)), orjson.dumps(talk(32))
+    settled = cut_from(START, before, talk(30)).settled
+    assert settled is not None
+    done = cut_from(settled, after, talk(32))
+
+    assert after.startswith(before[: settled.position])
+    assert done.start == settled
+    assert (before[: settled.position] + b"".join(done.pieces)) == after
+    assert done.pieces == cut(after, talk(32))[-len(done.pieces) :]
+    assert len(done.pieces) < 12
+    assert done.settled is not None
+    assert done.settled.position > settled.position
+
+
+def test_a_body_that_does_not_go_on_is_cut_whole() -> None:
+    """A place that is none in this body: the pieces are those from the beginning."""
+    body = orjson.dumps(talk(30))
+    for place in (Place(7, 1, 3), Place(40, 0, 2), Place(len(body), 1, 20), Place(200, 3, 1), Place(900, 9, 9)):
+        done = cut_from(place, body, talk(30))
+
+        assert (done.start, b"".join(done.pieces)) == (START, body)
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.text(max_size=5), FLAT | st.lists(FLAT, min_size=3, max_size=6), max_size=4), st.lists(FLAT))
+def test_every_settled_place_can_be_gone_on_from(document: dict[str, Any], new: list[Any]) -> None:
+    """The same body again, or with one list longer: what stands before the place and the pieces are the body."""
+    body = orjson.dumps(document)
+    settled = cut_from(START, body, document).settled
+    if settled is None:
+        return
+    key = list(document)[settled.member]
+    for later in (document, {**document, key: [*document[key], *new]}):
+        data = orjson.dumps(later)
+        done = cut_from(settled, data, later)
+
+        assert done.start == settled
+        assert body[: settled.position] + b"".join(done.pieces) == data

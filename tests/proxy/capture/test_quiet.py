@@ -1,7 +1,9 @@
 import asyncio
 import time
+from collections.abc import Callable
+from typing import cast
 
-from spanlore_proxy.capture.quiet import LONGEST_WAIT_S, QuietMoments
+from spanlore_proxy.capture.quiet import BELIEVED_S, LONGEST_WAIT_S, QuietMoments
 
 
 async def test_an_idle_loop_is_not_waited_for() -> None:
@@ -51,3 +53,24 @@ def test_a_closed_loop_is_quiet() -> None:
     loop.close()
 
     QuietMoments(loop).wait(lambda: False)
+
+
+async def test_an_answer_counts_for_a_moment() -> None:
+    """The loop is not woken up again for the next piece of work, until some milliseconds later."""
+    now_s, asked = 100.0, 0
+    loop = asyncio.get_running_loop()
+
+    class Loop:
+        def call_soon_threadsafe(self, done: Callable[[], None]) -> None:
+            nonlocal asked
+            asked += 1
+            loop.call_soon_threadsafe(done)
+
+    quiet = QuietMoments(cast(asyncio.AbstractEventLoop, Loop()), clock=lambda: now_s)
+    for _ in range(3):
+        await asyncio.to_thread(quiet.wait, lambda: False)
+    first = asked
+    now_s += BELIEVED_S
+    await asyncio.to_thread(quiet.wait, lambda: False)
+
+    assert (first, asked) == (1, 2)

@@ -1,6 +1,7 @@
 import resource
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from spanlore.semconv import gen_ai, lore
 from spanlore.settings import Settings
 from spanlore.spans.record import SpanRecord
 from spanlore_proxy.capture import recorder as recorder_module
-from spanlore_proxy.capture.captured import Captured
+from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
 from spanlore_proxy.capture.counters import Counters
 from spanlore_proxy.capture.recorder import Recorder
 from spanlore_proxy.capture.redacting import redact_with
@@ -22,8 +23,11 @@ from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
 from spanlore_proxy.capture.strip import CONTENT
 from spanlore_proxy.capture.wire_log import WireLog, WireLogReader
+from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.conversation.tracker import Tracker, state_from_json
+from spanlore_proxy.wire.codecs import learn_request, read_request
 from spanlore_proxy.wire.exchange import End
+from spanlore_proxy.wire.history import Histories
 from support.capture_exchanges import WORKPLACE, captured
 from support.capture_messages import message, request_body
 
@@ -51,7 +55,12 @@ class Recording:
 
 
 @contextmanager
-def recording(folder: Path, tracker: Tracker | None = None, **settings: Any) -> Iterator[Recording]:
+def recording(
+    folder: Path,
+    tracker: Tracker | None = None,
+    give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
+    **settings: Any,
+) -> Iterator[Recording]:
     """A started recorder on real files."""
     counts = Counters()
     spool = Spool(folder / "spool", max_bytes=2**26, counts=counts)
@@ -68,6 +77,7 @@ def recording(folder: Path, tracker: Tracker | None = None, **settings: Any) -> 
         settings=Settings.model_validate(settings),
         counts=counts,
         refresh=lambda workplace: replace(workplace, branch="now"),
+        give_way=give_way,
     )
     recorder.start()
     try:
@@ -216,8 +226,6 @@ def test_a_full_disk_is_counted_and_survived(tmp_path: Path) -> None:
 
 
 def wait_for(it: Recording, name: str) -> None:
-    import time
-
     deadline = time.monotonic() + 10
     while not it.counts.count(name) or it.recorder.lag_ns:
         assert time.monotonic() < deadline
@@ -247,6 +255,22 @@ def test_a_huge_answer_is_recorded_in_part(tmp_path: Path, monkeypatch: pytest.M
     assert it.counts.snapshot()["stripped"] == {"response_too_large": 1}
 
 
+def test_agents_that_never_pause_do_not_keep_it_from_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the loop is busy, what is over is spooled within a bound: kill -9 loses what is not."""
+    monkeypatch.setattr(recorder_module, "MAX_LAG_NS", 50_000_000)
+
+    def always_busy(is_urgent: Callable[[], bool]) -> None:
+        while not is_urgent():
+            time.sleep(0.001)
+
+    with recording(tmp_path, give_way=always_busy) as it:
+        for _ in range(5):
+            it.recorder.submit(captured())
+        wait_for(it, "captured")
+
+        assert it.counts.count("captured") == 5
+
+
 def test_stop_records_what_is_queued(tmp_path: Path) -> None:
     """Nothing that was handed over is lost by an orderly end."""
     items: list[Captured] = [captured(request_body(f"number {number}")) for number in range(40)]
@@ -256,3 +280,31 @@ def test_stop_records_what_is_queued(tmp_path: Path) -> None:
         spans = it.end()
 
     assert len(chats(spans)) == 40
+
+
+def test_what_the_event_loop_has_read_makes_no_difference(tmp_path: Path) -> None:
+    """Spans and log are the same, whether the recorder parses a body itself or gets it parsed, its past shared."""
+    histories, said = Histories(), [f"{n} " + "words " * 200 for n in range(12)]
+    bare, read = [], []
+    for number, count in enumerate((7, 9, 11, 11)):
+        texts = [text.replace("words", "edited", 1) if number == 3 and n == 2 else text for n, text in enumerate(said)]
+        item = captured(request_body(*texts[:count]), message(said[count], f"msg_{number}"))
+        exchange = request_exchange(item.head, item.plain_body)
+        request = read_request(item.plain_body, item.head.endpoint, histories)
+        learn_request(item.plain_body, request, histories)
+        bare.append(item)
+        read.append(replace(item, asked=Asked(exchange, request, identify(exchange, request, item.head.endpoint))))
+    spans, logs = [], []
+    for name, items in (("bare", bare), ("read", read)):
+        with recording(tmp_path / name) as it:
+            for item in items:
+                it.recorder.submit(item)
+            spans.append(it.end())
+        reader = WireLogReader(tmp_path / name / "wire.sqlite")
+        logs.append([reader.request(one.id) for one in reader.newest(9)])
+        reader.close()
+
+    assert len(chats(spans[0])) == len(logs[0]) == 4
+    assert spans[0] == spans[1]
+    assert logs[0] == logs[1]
+    assert read[1].size_bytes > bare[1].size_bytes

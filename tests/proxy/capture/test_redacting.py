@@ -21,7 +21,6 @@ from spanlore_proxy.capture.redacting import (
     redact_inference,
     redact_observation,
     redact_turn,
-    redact_value,
     redact_with,
 )
 
@@ -89,9 +88,15 @@ def test_no_text_of_an_observation_keeps_a_secret() -> None:
     assert repr(redact_turn(TURN, redact)).count("[gone]") == 1
 
 
-def test_values_keep_their_shape() -> None:
-    """Keys, numbers and nesting of a JSON value stay."""
-    assert redact_value({"a": [1, SECRET, {"b": None}]}, redact) == ({"a": [1, "[gone]", {"b": None}]}, 1)
+def test_arguments_are_told_by_their_names() -> None:
+    """A tool's argument that its name gives away is redacted in the call and in its execution."""
+    call = ToolCall("id", "deploy", {"password": "Tr0ub4dor&3", "env": [{"name": "DB_PASSWORD", "value": "hunter22"}]})
+    real = redact_with(Redactor())
+    inference, _ = redact_inference(replace(INFERENCE, output=(Message(Role.ASSISTANT, (call,)),)), real)
+    observation = Observation(PLACE, Workplace(), tools=(replace(TOOL, call=call),))
+
+    assert "Tr0ub" not in repr(inference)
+    assert not any(word in repr(redact_observation(observation, real)) for word in ("Tr0ub", "hunter22"))
 
 
 def test_the_real_redactor_fits() -> None:

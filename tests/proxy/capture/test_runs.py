@@ -57,6 +57,15 @@ def test_a_run_gives_its_workplace(runs: RunRegistry) -> None:
     assert (workplace.cwd, workplace.sub_path, workplace.harness) == ("/w/repo/sub", "sub", "claude-code")
 
 
+def test_a_shell_has_no_workplace(runs: RunRegistry, tmp_path: Path) -> None:
+    """Its credentials are known, but nothing says where its agents work."""
+    (tmp_path / "shell-0123456789ab.json").write_text(json.dumps({"token": "t", "cwd": ""}))
+
+    assert runs.known(Credentials("shell-0123456789ab", "t")) == {"token": "t", "cwd": ""}
+    assert runs.known(Credentials("shell-0123456789ab", "u")) is None
+    assert runs.workplace(Credentials("shell-0123456789ab", "t")) is None
+
+
 @pytest.mark.parametrize(
     "credentials",
     [

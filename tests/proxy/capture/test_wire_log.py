@@ -170,3 +170,72 @@ def test_a_failed_write_leaves_the_log_as_it_was(tmp_path: Path) -> None:
     log.close()
 
     assert [request.id for request in kept] == ["0" * 16]
+
+
+def growing(count: int) -> list[bytes]:
+    """Consecutive bodies of a conversation, long enough to be worth remembering."""
+    bodies = []
+    for messages in range(5, 5 + count):
+        told = document(messages)
+        told["system"][0]["text"] += f" call {messages}"
+        bodies.append(orjson.dumps({"messages": told["messages"], "system": told["system"], "n": messages}))
+    return bodies
+
+
+def rows(path: Path) -> list[tuple[bytes, str]]:
+    db = sqlite3.connect(path)
+    found = db.execute("SELECT manifest, facts FROM requests ORDER BY sequence").fetchall()
+    db.close()
+    return found
+
+
+@pytest.mark.parametrize("offset", [0, 40, 5000], ids=["before all", "in the history", "in the history, further on"])
+def test_a_known_beginning_makes_no_difference(tmp_path: Path, offset: int) -> None:
+    """Manifests and facts are the same, whether a body's beginning was seen before or not; so is what is read."""
+    bodies = growing(6)
+    # The conversation grows, its third message is edited, it grows again, and then gets an insertion into its past.
+    bodies.append(bodies[-1].replace(b"2 xxx", b"2 yyy"))
+    placed = [()] * 5 + [(LoggedInsertion(offset, "hint"), LoggedInsertion(len(bodies[4]) - 3, "block"))] * 2
+    for name, limit in (("with", 2**20), ("without", 0)):
+        log = WireLog(tmp_path / name, max_bytes=10**8, redact=redact, max_past_bytes=limit)
+        for number, (body, insertions) in enumerate(zip(bodies, placed, strict=True)):
+            log.write(entry(f"{number:016x}", body, insertions), body, orjson.loads(body))
+        assert (len(log._pasts) > 0) is (limit > 0)
+        log.close()
+
+    assert rows(tmp_path / "with") == rows(tmp_path / "without")
+    assert [read(tmp_path / "with", f"{n:016x}").body.encode() for n in range(7)] == bodies
+
+
+def test_a_known_beginning_is_not_looked_at_again(tmp_path: Path) -> None:
+    """What comes again costs a comparison: only the new pieces are hashed."""
+    bodies = growing(2)
+    log = logged(tmp_path / "wire", bodies[0])
+    seen: list[bytes] = []
+    append = log._append
+
+    def watched(manifest: bytearray, piece: bytes) -> int:
+        seen.append(piece)
+        return append(manifest, piece)
+
+    log._append = watched  # type: ignore[method-assign]
+    log.write(entry("1" * 16, bodies[1]), bodies[1], orjson.loads(bodies[1]))
+    log.close()
+
+    assert sum(map(len, seen)) < len(bodies[1]) * 0.7
+    assert bodies[1].endswith(b"".join(seen))
+
+
+def test_what_was_rolled_back_or_dropped_is_not_known(tmp_path: Path) -> None:
+    """The beginnings remembered stand for pieces in the file; when those may be gone they are forgotten."""
+    bodies = growing(3)
+    log = logged(tmp_path / "wire", bodies[0], bodies[1])
+    known = len(log._pasts)
+    log.shrink(0)
+    after_shrink = len(log._pasts)
+    log.write(entry("c" * 16, bodies[2]), bodies[2], orjson.loads(bodies[2]))
+    found = read(tmp_path / "wire", "cccc")
+    log.close()
+
+    assert (known, after_shrink) == (1, 0)
+    assert found.body.encode() == bodies[2]

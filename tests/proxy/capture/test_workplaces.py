@@ -8,7 +8,7 @@ import pytest
 from spanlore.spans.place import Workplace
 from spanlore_proxy.capture.peers import Address
 from spanlore_proxy.capture.runs import Credentials, RunRegistry
-from spanlore_proxy.capture.workplaces import Checkouts, Workplaces, is_off
+from spanlore_proxy.capture.workplaces import Checkouts, Workplaces
 
 HERE: Address = ("127.0.0.1", 1)
 PROXY: Address = ("127.0.0.1", 2)
@@ -122,24 +122,3 @@ async def test_the_branch_is_the_one_now(tmp_path: Path, repository: Path) -> No
     workplaces.close()
 
     assert (now.branch, later.branch, later.run_id) == ("main", "feature", "run-1")
-
-
-@pytest.mark.parametrize(
-    ("off", "answer"),
-    [
-        ((), False),
-        (("example.org/o/r",), True),
-        (("example.org/o",), False),
-        (("/w/private",), True),
-        (("/w/private/repo/deeper",), False),
-        (("/w/priv",), False),
-    ],
-)
-def test_is_off(off: tuple[str, ...], answer: bool) -> None:
-    """The user names repositories by scope key and directories by path; a directory covers all below it."""
-    assert is_off(Workplace(repository="example.org/o/r", cwd="/w/private/repo"), off) is answer
-
-
-def test_a_repository_without_a_remote_is_named_by_its_directory() -> None:
-    """Its scope key is `path:` and the directory; naming the directory is enough, wherever in it the agent stands."""
-    assert is_off(Workplace(repository="path:/w/alone", cwd=""), ("/w/alone",))

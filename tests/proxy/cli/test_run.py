@@ -51,6 +51,26 @@ def test_env_as_json(paths: Paths) -> None:
     assert Path(changes["SSL_CERT_FILE"]).parent == paths.ca_dir
 
 
+def test_env_by_base_url(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Base URLs for a shell: nobody's run, the same each time, and how codex is told where there is a codex."""
+    (paths.state_dir / "codex").write_text("#!/bin/sh\n")
+    (paths.state_dir / "codex").chmod(0o700)
+    monkeypatch.setenv("PATH", str(paths.state_dir), prepend=os.pathsep)
+    for name in ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "GOOGLE_GEMINI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    code, out, err = invoke("env", "--via", "base-url", "--json")
+    again = invoke("env", "--via", "base-url", "--json")[1]
+
+    changes = json.loads(out)
+    (file,) = paths.runs_dir.glob("shell-*.json")
+    origin = f"http://127.0.0.1:7717/r/{file.stem}:{json.loads(file.read_bytes())['token']}"
+    assert (code, out) == (0, again)
+    assert changes["ANTHROPIC_BASE_URL"] == f"{origin}/anthropic"
+    assert changes["OPENAI_BASE_URL"] == f"{origin}/openai/v1"
+    assert "HTTPS_PROXY" not in changes
+    assert f"codex -c 'openai_base_url=\"{origin}/" in err
+
+
 def test_env_for_a_shell(paths: Paths) -> None:
     """`eval "$(spanlore env)"` sets them."""
     code, out, _ = invoke("env")

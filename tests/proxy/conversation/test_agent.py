@@ -6,8 +6,9 @@ import orjson
 import pytest
 
 from spanlore.genai.inference import CallClass
-from spanlore_proxy.conversation.agent import Identity, identify, system_texts, texts_of
+from spanlore_proxy.conversation.agent import Identity, at_workplace, identify, system_texts, texts_of
 from spanlore_proxy.wire.anthropic import parse_request
+from spanlore_proxy.wire.codecs import CODECS
 from spanlore_proxy.wire.dialect import recognise
 from spanlore_proxy.wire.exchange import End, Exchange
 
@@ -120,3 +121,83 @@ def test_the_working_directory_as_the_text_states_it(document: dict[str, Any]) -
 def test_odd_shapes_have_no_texts() -> None:
     """Nothing raises on a body of another shape."""
     assert texts_of(5) == () and texts_of([{"type": "image"}, 7]) == () and system_texts(None) == ()
+
+
+def openai(headers: dict[str, str], path: str = "/v1/chat/completions", **document: Any) -> Identity:
+    """Of a request in one of OpenAI's dialects."""
+    said = [{"role": "user", "content": "hi"}]
+    body = orjson.dumps({"model": "m", "messages" if path.endswith("completions") else "input": said, **document})
+    named = tuple(headers.items())
+    exchange = Exchange(
+        "0" * 16, "POST", "https", "api.openai.com", 443, path, named, (), body, b"", 200, 1, None, 2, End.COMPLETE
+    )
+    endpoint = recognise("POST", "api.openai.com", path)
+    assert endpoint is not None
+    return identify(exchange, CODECS[endpoint.dialect].parse_request(body), endpoint)
+
+
+SYSTEM_TOOL = {"type": "function", "function": {"name": "bash"}}
+
+
+def test_opencodes_sub_agents_belong_to_their_parents_session() -> None:
+    """Their own id is the agent's key."""
+    headers = {"user-agent": "opencode/1.18.33", "x-session-id": "ses_b", "x-parent-session-id": "ses_a"}
+    found = openai(headers, tools=[SYSTEM_TOOL])
+
+    assert (found.session_id, found.agent_key, found.call_class) == ("ses_a", "ses_b", CallClass.SUBAGENT)
+    alone = openai({"user-agent": "opencode/1.18.33", "x-session-id": "ses_a"}, tools=[SYSTEM_TOOL])
+    assert (alone.session_id, alone.agent_key, alone.call_class) == ("ses_a", "", CallClass.MAIN)
+
+
+@pytest.mark.parametrize(
+    ("system", "harness", "expected"),
+    [
+        ("Act as an expert developer. Use a *SEARCH/REPLACE block*", "aider", CallClass.MAIN),
+        (
+            "You are an expert software engineer that generates concise, one-line Git commit messages",
+            "aider",
+            CallClass.SIDE,
+        ),
+        ("You are a helpful assistant that can interact with a computer.", "mini-swe-agent", CallClass.UNKNOWN),
+        ("You are a context summarization assistant.", "unknown", CallClass.COMPACTION),
+        ("You are a title generator.", "unknown", CallClass.TITLE),
+    ],
+)
+def test_agents_that_only_their_prompts_tell(system: str, harness: str, expected: CallClass) -> None:
+    """aider has no tools, so its prompt tells the main call from the side call."""
+    found = openai(
+        {"user-agent": "OpenAI/Python 2.20.0"},
+        messages=[{"role": "system", "content": system}, {"role": "user", "content": "x"}],
+    )
+
+    assert (found.harness, found.call_class) == (harness, expected)
+
+
+def test_codex_over_http() -> None:
+    """Read by its own rules, the working directory from the request's text."""
+    where = {"role": "user", "content": "<environment_context><cwd>/w/app</cwd></environment_context>"}
+    headers = {"user-agent": "codex_exec/0.171.0 (Linux)", "session-id": "s", "thread-id": "t", "authorization": "x"}
+    found = openai(headers, "/v1/responses", input=[where], previous_response_id="resp_1")
+
+    assert (found.harness, found.harness_version, found.session_id) == ("codex", "0.171.0", "s")
+    assert (found.cwd_hint, found.credential, found.previous_message_id) == ("/w/app", "bearer", "resp_1")
+
+
+def test_qwens_prompt() -> None:
+    """Session and prompt stand in the body."""
+    found = openai(
+        {"user-agent": "QwenCode/0.24.4"}, metadata={"sessionId": "q", "promptId": "q########1"}, tools=[SYSTEM_TOOL]
+    )
+
+    assert (found.harness, found.session_id, found.prompt_id) == ("qwen-code", "q", "q########1")
+
+
+def test_what_the_process_tells() -> None:
+    """Where the request does not say which agent sent it; never against what it says."""
+    unknown = openai({})
+
+    assert at_workplace(unknown, "mini-swe-agent").harness == "mini-swe-agent"
+    assert at_workplace(unknown, "aider").call_class is CallClass.MAIN
+    assert at_workplace(unknown, "") is unknown
+    known = openai({"user-agent": "opencode/1.0"})
+    assert at_workplace(known, "aider") is known

@@ -1,8 +1,14 @@
 """An exchange as an inference."""
 
+from dataclasses import replace
+
 import pytest
 
+from spanlore.spans.place import Injected, Workplace
+from spanlore_proxy.conversation.agent import Identity
+from spanlore_proxy.conversation.inference import MARKED_BYTES, Seen
 from spanlore_proxy.wire.exchange import End
+from spanlore_proxy.wire.response import WireResponse
 from support.conversing import Play, call, user
 
 
@@ -30,3 +36,24 @@ def test_a_cut_answer_says_who_cut_it(end: End, expected: str) -> None:
     found = Play().say(user("go")).fail(None, end=end).inference
 
     assert found.error is not None and found.error.type == expected
+
+
+@pytest.mark.parametrize("at", [0, 9, -1])
+def test_bodies_are_told_apart_by_their_ends(at: int) -> None:
+    """A short body by every byte of it; a long one, whose messages have digests, by its length and what is around."""
+    for size in (10, 3 * MARKED_BYTES):
+        body = bytearray(b"x" * size)
+        same = mark(bytes(body))
+        body[at] = 7
+
+        assert mark(bytes(body)) != same != mark(b"x" * (size + 1))
+        assert mark(b"x" * size) == same
+
+
+def mark(body: bytes) -> str:
+    play = Play().say(user("go"))
+    play.ask("ok")
+    seen = Seen(
+        replace(play.exchanges[0], request_body=body), None, WireResponse(), Identity(), Workplace(), Injected()
+    )
+    return seen.body_mark()

@@ -3,6 +3,7 @@
 import pytest
 
 from spanlore.genai.messages import ToolCall, ToolResult
+from spanlore.spans.place import Outcome
 from spanlore_proxy.conversation.outcome import Verdict, judge
 
 
@@ -51,6 +52,18 @@ def words(found: Verdict) -> tuple[str, str, int | None]:
         ("make", "The user doesn't want to proceed with this tool use. STOP Correction to the text above: this call "
          "was stopped while running", True, ("unknown", "interrupted", None)),
         ("make", "Permission to use Bash has been denied.", True, ("rejected", "permission_denied", None)),
+        ("make", "Auto mode could not evaluate this action and is blocking it for safety — run with --debug for "
+         "details.", True, ("rejected", "permission_denied", None)),
+        ("make", "claude-opus-5-5 is temporarily unavailable, so auto mode cannot determine the safety of Bash right "
+         "now.", True, ("rejected", "permission_denied", None)),
+        ("make", "Auto mode is unavailable: the server returned no safety verdict for 3 responses in a row, so Bash "
+         "was not run and this turn has ended.", True, ("rejected", "permission_denied", None)),
+        ("make", "Bash was not run: only auto mode's safety check can allow it, and that check gave no result.", True,
+         ("rejected", "permission_denied", None)),
+        ("make", "Permission for this action was denied by the Claude Code auto mode classifier. Reason: deletes.",
+         True, ("rejected", "permission_denied", None)),
+        ("grep -r auto .", "Auto mode is unavailable for your plan", False, ("success", "", None)),
+        ("make", "Exit code 2\nAuto mode could not be entered", True, ("failure", "exit_code", 2)),
         ("make", "[Tool call skipped: the turn ended", True, ("unknown", "not_run", None)),
         ("make", "Command running in background with ID: b1", False, ("unknown", "background", None)),
     ],
@@ -100,3 +113,119 @@ def test_other_tools(output: str, is_error: bool | None, harness: str, expected:
     assert (
         words(judge(ToolCall("t", "Edit", {"file_path": "/a"}), ToolResult("t", output, is_error), harness)) == expected
     )
+
+
+GEMINI = "<untrusted_context>\n{}\nProcess Group PGID: 4711\n</untrusted_context>"
+
+
+@pytest.mark.parametrize(
+    ("output", "is_error", "expected"),
+    [
+        (GEMINI.format("Output: boom\nExit Code: 3"), None, ("failure", "exit_code", 3)),
+        (GEMINI.format("Output: fine"), None, ("success", "", 0)),
+        ("Output: Exit Code: 3\nExit Code: 3\nall fine\nProcess Group PGID: 1", None, ("success", "", 0)),
+        ("Command: x\nOutput: a\nExit Code: 128\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 1", True,
+         ("failure", "exit_code", 128)),
+        ("Exit Code: 0\nSignal: 0", None, ("success", "", 0)),
+        ("[Operation Cancelled] Reason: User denied execution.", True, ("rejected", "permission_denied", None)),
+        ("[Operation Cancelled] Reason: User did not allow tool call", True, ("rejected", "permission_denied", None)),
+        ("Tool execution denied by policy.", True, ("rejected", "permission_denied", None)),
+        ("[Operation Cancelled] Reason: Operation cancelled", True, ("unknown", "interrupted", None)),
+        ("Command was cancelled by user before it could complete.", None, ("unknown", "interrupted", None)),
+        ("Command was automatically cancelled because it exceeded the timeout of 5.0 minutes", None,
+         ("unknown", "timeout", None)),
+        ("Command moved to background (PID: 7)", None, ("unknown", "background", None)),
+        ("spawn bash ENOENT", True, ("failure", "is_error", None)),
+    ],
+)  # fmt: skip
+def test_gemini_cli(output: str, is_error: bool | None, expected: tuple[str, str, int | None]) -> None:
+    """Its exit code stands at the end, and only when it is not zero; `error` in place of `output` is a failure."""
+    assert words(verdict("make", output, is_error, "gemini-cli", "run_shell_command")) == expected
+
+
+def test_gemini_clis_other_tools() -> None:
+    """A result without `error` is a success."""
+    call = ToolCall("t", "read_file", {"file_path": "a"})
+
+    assert judge(call, ToolResult("t", "text"), "gemini-cli") == Verdict(Outcome.SUCCESS)
+    assert judge(call, ToolResult("t", "File not found", True), "gemini-cli").outcome is Outcome.FAILURE
+
+
+CODEX = "Chunk ID: 1\nWall time: 0.1 seconds\n{status}\nOriginal token count: 1\nOutput:\n{output}"
+
+
+def codex(
+    output: str, *, command: str = "pytest", name: str = "exec_command", arguments: object = None
+) -> tuple[str, str, int | None]:
+    call = ToolCall("t", name, {"cmd": command} if arguments is None else arguments)
+    return words(judge(call, ToolResult("t", output), "codex"))
+
+
+@pytest.mark.parametrize(
+    ("status", "output", "expected"),
+    [
+        ("Process exited with code 3", "bad", ("failure", "exit_code", 3)),
+        ("Process exited with code 0", "Process exited with code 3", ("success", "", 0)),
+        ("Process running with session ID 12", "", ("unknown", "running", None)),
+    ],
+)
+def test_codexs_shell(status: str, output: str, expected: tuple[str, str, int | None]) -> None:
+    """By its header; what still runs is not known yet."""
+    assert codex(CODEX.format(status=status, output=output)) == expected
+
+
+def test_codexs_other_tools() -> None:
+    """Patches, code mode, refusals, interruptions."""
+    script = 'const r = await tools.exec_command({cmd: "grep x y"}); text(JSON.stringify(r))'
+    done = 'Script completed\nWall time 0.1 seconds\nOutput:\n{"exit_code":1,"output":""}'
+
+    assert codex("apply_patch verification failed: x", name="apply_patch", arguments="*** Begin") == (
+        "failure",
+        "tool_error",
+        None,
+    )
+    assert codex('{"output":"ok","metadata":{"exit_code":0}}', name="apply_patch", arguments="*** Begin") == (
+        "success",
+        "",
+        0,
+    )
+    assert codex(done, name="exec", arguments=script) == ("success", "benign_exit", 1)
+    assert codex(done, name="exec", arguments="text(1)") == ("failure", "exit_code", 1)
+    assert codex("Script failed\nOutput:\nTypeError", name="exec", arguments=script) == ("failure", "tool_error", None)
+    assert codex('Script completed\nOutput:\n"exit_code":0 "exit_code":1', name="exec", arguments="x") == (
+        "unknown",
+        "mixed",
+        None,
+    )
+    assert codex("exec command rejected by user") == ("rejected", "permission_denied", None)
+    assert codex("aborted by user after 5.0s") == ("unknown", "interrupted", None)
+    assert codex("Wall time: 3.0 seconds\naborted by user") == ("unknown", "interrupted", None)
+
+
+@pytest.mark.parametrize(
+    ("harness", "output", "expected"),
+    [
+        ("mini-swe-agent", '{"returncode": 3, "output": "x"}', ("failure", "exit_code", 3)),
+        (
+            "mini-swe-agent",
+            '{"returncode": -1, "output": "", "exception_info": "x timed out after 30 seconds"}',
+            ("failure", "exit_code", -1),
+        ),
+        ("mini-swe-agent", '{"returncode": 0, "output": "x"}', ("success", "", 0)),
+        ("qwen-code", "Output: x\nError: (none)\nExit Code: 3\nSignal: (none)", ("failure", "exit_code", 3)),
+        ("pi", "x\n\nCommand exited with code 3", ("failure", "exit_code", 3)),
+        ("pi", "x", ("success", "", 0)),
+        ("pi", "x\n\nCommand timed out after 5 seconds", ("unknown", "timeout", None)),
+        ("opencode", "x", ("unknown", "no_status", None)),
+        ("opencode", "=== 1 failed in 0.1s ===", ("failure", "output", None)),
+        ("opencode", "3 passed in 0.1s", ("success", "output", None)),
+        (
+            "opencode",
+            "The user rejected permission to use this specific tool call.",
+            ("rejected", "permission_denied", None),
+        ),
+    ],
+)
+def test_without_a_flag(harness: str, output: str, expected: tuple[str, str, int | None]) -> None:
+    """OpenAI's APIs have none: the agent's own words tell, or else the program's."""
+    assert words(verdict("pytest", output, None, harness, "bash")) == expected

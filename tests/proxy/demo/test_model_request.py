@@ -2,6 +2,8 @@ import gzip
 import json
 from typing import Any
 
+import zstandard
+
 from spanlore_proxy.demo.model_request import ReceivedRequest
 
 
@@ -51,15 +53,14 @@ def test_mentions_looks_everywhere_the_model_reads() -> None:
 
 
 def test_compressed_and_invalid_bodies() -> None:
-    """A gzip body is read; what is no JSON object has no document."""
+    """gzip and zstd bodies are read; what is no JSON object has no document."""
     assert received(gzip.compress(b'{"a": 1}'), content_encoding="gzip").document == {"a": 1}
+    assert received(zstandard.compress(b'{"a": 1}'), content_encoding="zstd").document == {"a": 1}
     assert received(b"\x00not gzip", content_encoding="gzip").document is None
     assert received(b'{"messages": [').document is None
 
 
-def test_inference_and_session() -> None:
-    """The path without its query tells an inference; the session is Claude Code's header."""
-    request = received({"messages": []}, x_claude_code_session_id="s1")
-
-    assert request.is_inference
-    assert request.session_id == "s1"
+def test_session_is_claude_codes_header() -> None:
+    """The session is what Claude Code's header says, '' without it."""
+    assert received({"messages": []}, x_claude_code_session_id="s1").session_id == "s1"
+    assert received({"messages": []}).session_id == ""

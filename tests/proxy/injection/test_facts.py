@@ -12,6 +12,8 @@ from spanlore_proxy.injection.facts import RequestFacts, conversation_key, is_by
 from spanlore_proxy.injection.ledger import Entry, Placement, PlacementKind
 from spanlore_proxy.injection.wording import session_block
 from spanlore_proxy.wire.anthropic import message_digest, parse_request
+from spanlore_proxy.wire.codecs import read_request
+from support.agent_talks import TALKS, AnyTalk, ResponsesTalk
 from support.injecting import NOW_NS, OUTPUT, SCOPE, WORKPLACE, Talk, failure_trigger, make_memory, who
 
 ANY = frozenset({""})
@@ -151,6 +153,23 @@ def test_anchors_of_known_hints_are_found_where_they_stand_now() -> None:
     assert anchors["toolu_2"].message_index == 4
 
 
+def test_anchors_are_found_where_they_moved_to() -> None:
+    """A client that cuts old turns off moves what is left; the place of before is only tried first."""
+    talk = Talk()
+    talk.ask("run it")
+    for _ in range(3):
+        talk.fail()
+    (failure,) = read(talk).failures
+    at = failure.anchor
+    hint = Placement(PlacementKind.FAILURE_HINT, "toolu_3", "h", (), at.message_digest, at.message_index)
+    stayed = read(talk, Entry("00", placements=(hint,))).anchors["toolu_3"]
+    del talk.messages[1:3]
+    moved = read(talk, Entry("00", placements=(hint,))).anchors["toolu_3"]
+
+    assert (stayed.message_index, moved.message_index) == (6, 4)
+    assert stayed.message_digest == moved.message_digest == hint.message_digest
+
+
 def test_the_summary_names_the_epoch() -> None:
     """It stays in every later request, so the epoch does; another summary is another epoch."""
     talk = Talk()
@@ -239,3 +258,108 @@ def test_odd_messages_are_no_trouble(message: dict[str, Any]) -> None:
     assert facts.failures == ()
     assert facts.system_texts == ()
     assert OUTPUT not in facts.opening_texts
+
+
+# --- every dialect ---------------------------------------------------------------------------------------------------
+
+
+def read_any(talk: AnyTalk, entry: Entry | None = None) -> RequestFacts:
+    """The facts of any client's next request."""
+    request = read_request(talk.body(), talk.endpoint)
+    identity = Identity(session_id="s", harness=talk.harness, call_class=CallClass.MAIN)
+    return read_facts(request, identity, WORKPLACE, conversation="00", entry=entry, programs=ANY)
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_opening_texts_are_read_in_every_dialect(name: str) -> None:
+    """The system prompt, and what stands before the first answer."""
+    talk = TALKS[name]()
+    talk.ask("hello")
+    opening = read_any(talk)
+    talk.say("hi")
+    talk.ask("more")
+    later = read_any(talk)
+
+    assert opening.system_texts == later.system_texts == ("You are an agent.",)
+    assert opening.opening_texts == later.opening_texts == ("hello",)
+    assert (opening.has_answer, later.has_answer, later.has_tools) == (False, True, True)
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_the_same_failure_has_the_same_signature_in_every_dialect(name: str) -> None:
+    """However the agent's tool is called and prints its exit code; what was learned with one agent serves another."""
+    talk = TALKS[name]()
+    talk.ask("run it")
+    talk.run()
+    succeeded = read_any(talk).failures
+    talk.fail()
+    (failure,) = read_any(talk).failures
+    trigger = failure_trigger()
+
+    assert succeeded == ()
+    assert (failure.signature, failure.program) == (trigger.signatures[0], trigger.program)
+    assert failure.error_class == trigger.error_class
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_anchors_are_found_in_every_dialect(name: str) -> None:
+    """By the call's id, also where the wire has none (Gemini), with the digest of the message that holds the result."""
+    talk = TALKS[name]()
+    talk.ask("run it")
+    talk.fail()
+    (failure,) = read_any(talk).failures
+    talk.run()
+    talk.say("done")
+    talk.ask("more")
+    hint = Placement(PlacementKind.FAILURE_HINT, failure.tool_use_id, "h", ())
+    facts = read_any(talk, Entry("00", placements=(hint,)))
+
+    assert facts.anchors == {failure.tool_use_id: failure.anchor}
+    assert facts.failures == ()
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_texts_behind_a_result_do_not_hide_it(name: str) -> None:
+    """What a client adds after the results (a reminder, the user's next words) is no answer to them."""
+    talk = TALKS[name]()
+    talk.ask("run it")
+    talk.fail()
+    talk.ask("and hurry")
+
+    assert len(read_any(talk).failures) == 1
+
+
+def test_a_late_failure_is_the_commands_own() -> None:
+    """Codex tells how a slow command ended under another call; its signature is that of the command."""
+    talk = ResponsesTalk()
+    talk.ask("run it")
+    talk.run()
+    talk.items[-1]["output"] = "Wall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\n"
+    talk.fail()
+    talk.items[-2] |= {"name": "write_stdin", "arguments": '{"session_id":7,"chars":""}'}
+    (failure,) = read_any(talk).failures
+
+    assert failure.signature == failure_trigger().signatures[0]
+    assert failure.tool_use_id == "c2"
+
+
+def test_a_compaction_item_names_the_epoch() -> None:
+    """Codex's summary is an item of its own, encrypted."""
+    talk = ResponsesTalk()
+    talk.ask("hello")
+    before = read_any(talk).epoch
+    talk.items.append({"type": "compaction", "encrypted_content": "x"})
+    after = read_any(talk).epoch
+    talk.run()
+
+    assert (before, bool(after)) == ("", True)
+    assert read_any(talk).epoch == after
+
+
+def test_a_history_that_the_provider_holds_is_told() -> None:
+    """What is on the wire is not all there is."""
+    talk = ResponsesTalk(extra={"previous_response_id": "r1"})
+    talk.ask("more")
+
+    assert read_any(talk).is_continued
+    assert not read_any(ResponsesTalk(items=talk.items)).is_continued

@@ -6,14 +6,16 @@ from typing import Any
 import orjson
 import pytest
 
-from spanlore.genai.inference import Dialect
+from spanlore.genai.inference import CallClass, Dialect
 from spanlore.settings.settings import CaptureSettings, InjectionSettings
 from spanlore.spans.place import Workplace
-from spanlore_proxy.injection.injector import client_block
+from spanlore_proxy.conversation.agent import Identity
+from spanlore_proxy.injection.injector import Prepared, client_block, is_off
 from spanlore_proxy.injection.ledger import Entry, MemoryLedger
 from spanlore_proxy.injection.rewrite import without_insertions
 from spanlore_proxy.injection.wording import shown_ids
 from spanlore_proxy.wire.dialect import Endpoint, Kind
+from support.agent_talks import TALKS, AnyTalk, ChatTalk, GeminiTalk, ResponsesTalk, texts_of, turns_of
 from support.injecting import ENDPOINT, NOW_NS, SCOPE, WORKPLACE, Rig, Talk, failure_trigger, log_of, make_memory, who
 
 FIX = make_memory("pytest", trigger=failure_trigger())
@@ -37,6 +39,7 @@ class BrokenLedger(MemoryLedger):
         ("off_repository", {"capture": CaptureSettings(off_repositories=(SCOPE,))}, {}),
         ("off_repository", {"capture": CaptureSettings(off_repositories=("/home/u",))}, {}),
         ("side_call", {}, {"endpoint": Endpoint(Dialect.ANTHROPIC_MESSAGES, "anthropic", "chat", Kind.COUNT_TOKENS)}),
+        ("signed", {}, {"headers": (("X-Amz-Date", "20260921T000000Z"),)}),
         ("nothing", {"injection": InjectionSettings(session_block_tokens=0)}, {}),
     ],
 )
@@ -216,3 +219,174 @@ def test_the_clients_block_is_a_session_block() -> None:
 def test_the_client_is_handed_nothing_against_the_settings(repository: str, settings: InjectionSettings) -> None:
     """No project, switched off, another way chosen, all withheld, or nothing known there."""
     assert client_block(Rig([FIX]).snapshot, repository, "claude-code", settings, "run-1", NOW_NS) == ""
+
+
+@pytest.mark.parametrize(
+    ("off", "answer"),
+    [
+        ((), False),
+        (("example.org/o/r",), True),
+        (("example.org/o",), False),
+        (("/w/private",), True),
+        (("/w/private/repo/deeper",), False),
+        (("/w/priv",), False),
+    ],
+)
+def test_is_off(off: tuple[str, ...], answer: bool) -> None:
+    """The user names repositories by scope key and directories by path; a directory covers all below it."""
+    assert is_off(Workplace(repository="example.org/o/r", cwd="/w/private/repo"), off) is answer
+
+
+def test_a_repository_without_a_remote_is_named_by_its_directory() -> None:
+    """Its scope key is `path:` and the directory; naming the directory is enough, wherever in it the agent stands."""
+    assert is_off(Workplace(repository="path:/w/alone", cwd=""), ("/w/alone",))
+
+
+# --- every dialect ---------------------------------------------------------------------------------------------------
+
+
+def send(rig: Rig, talk: AnyTalk, body: bytes, session_id: str | None = "s-1", **changes: Any) -> Prepared:
+    """What the proxy would forward of any client's request."""
+    values = {"harness": talk.harness, "call_class": CallClass.MAIN, **changes}
+    return rig.send(body, Identity(session_id=session_id, **values), endpoint=talk.endpoint)
+
+
+def said(prepared: Prepared, tag: str) -> list[str]:
+    """The texts of the forwarded body that hold a tag of ours, from the tag on."""
+    texts = texts_of(turns_of(prepared.body))
+    return [text[text.index(f"<{tag}") :] for text in texts if f"<{tag}" in text]
+
+
+@pytest.mark.parametrize("session_id", ["s-1", None], ids=["session", "no-session"])
+@pytest.mark.parametrize("name", TALKS)
+def test_a_conversation_of_any_dialect(name: str, session_id: str | None) -> None:
+    """The block from the opening on and the hint from the failure on, each once, with the same bytes, through a restart
+    of the proxy; the forwarded turns only grow at the end, and the client's bytes are all there."""
+    rig, talk = Rig([FIX]), TALKS[name]()
+    sent: list[Prepared] = []
+    for number, step in enumerate([lambda: talk.ask("fix it"), talk.run, talk.fail, talk.run, talk.fail]):
+        body = step()
+        rig.restart()
+        rig.snapshot, rig.now_ns = rig.snapshot if number < 3 else type(rig.snapshot).of([]), rig.now_ns + 10**15
+        sent.append(send(rig, talk, body, session_id))
+        assert without_insertions(sent[-1].body, sent[-1].insertions) == body
+    talk.say("done")
+    sent.append(send(rig, talk, talk.ask("more"), session_id))
+
+    assert [len(said(one, "spanlore-memory")) for one in sent] == [1] * 6
+    assert [len(said(one, "spanlore-hint")) for one in sent] == [0, 0, 1, 1, 1, 1]
+    assert len({tuple(said(one, "spanlore-memory")) for one in sent}) == 1
+    assert len({tuple(said(one, "spanlore-hint")) for one in sent[2:]}) == 1
+    for before, after in itertools.pairwise(sent):
+        turns = turns_of(before.body)
+        assert turns_of(after.body)[: len(turns)] == turns
+
+
+def test_call_ids_that_come_again_do_not_lose_a_hint() -> None:
+    """Some servers count anew with every answer; the result that is as it was keeps its hint, and no other gets it."""
+    rig, talk = Rig([FIX]), ChatTalk()
+    send(rig, talk, talk.ask("fix it"))
+    sent = []
+    for step in (talk.run, talk.fail, talk.run):
+        talk.calls = 0
+        sent.append(send(rig, talk, step()))
+
+    assert [len(said(one, "spanlore-hint")) for one in sent] == [0, 1, 1]
+    turns = turns_of(sent[1].body)
+    assert turns_of(sent[2].body)[: len(turns)] == turns
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_a_message_in_its_other_form_keeps_its_hint(name: str) -> None:
+    """Clients turn strings into lists of parts, and the other way round; the hint goes along."""
+    rig, talk = Rig([FIX]), TALKS[name]()
+    send(rig, talk, talk.ask("fix it"))
+    first = send(rig, talk, talk.fail())
+    if isinstance(talk, ChatTalk):
+        result = talk.messages[-1]
+        result["content"] = [{"type": "text", "text": result["content"]}]
+        talk.system = [{"type": "text", "text": talk.system}]
+    elif isinstance(talk, ResponsesTalk):
+        result = talk.items[-1]
+        result["output"] = [{"type": "input_text", "text": result["output"]}]
+    later = send(rig, talk, talk.run())
+
+    assert said(first, "spanlore-hint") == said(later, "spanlore-hint") != []
+    assert said(first, "spanlore-memory") == said(later, "spanlore-memory") != []
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_side_calls_of_any_dialect_go_out_untouched(name: str) -> None:
+    """Title, router, probe: the very object."""
+    talk = TALKS[name]()
+    body = talk.ask("title?")
+    prepared = send(Rig([FIX]), talk, body, call_class=CallClass.TITLE)
+
+    assert prepared.body is body
+    assert prepared.injected.skipped == "side_call"
+
+
+def test_after_codexs_compaction_the_block_is_decided_anew() -> None:
+    """Its own item stands for the history; the preamble and the block stand before it."""
+    rig, talk = Rig([FIX]), ResponsesTalk()
+    send(rig, talk, talk.ask("fix it"))
+    new = make_memory("new")
+    rig.snapshot = type(rig.snapshot).of([new])
+    talk.items[1:] = [{"type": "compaction", "encrypted_content": "x"}]
+    after = send(rig, talk, talk.body(), is_compacted=True)
+    later = send(rig, talk, talk.run(), is_compacted=True)
+
+    assert shown_ids(said(after, "spanlore-memory")[0]) == (new.id,)
+    assert said(after, "spanlore-memory") == said(later, "spanlore-memory")
+
+
+@pytest.mark.parametrize("session_id", ["s-1", None], ids=["session", "no-session"])
+def test_where_the_provider_holds_the_history_nothing_is_said_twice(session_id: str | None) -> None:
+    """The block went with the opening; the next request names the response before and goes out as it is. A client that
+    sends all of it again (Codex after its WebSocket failed) finds the block at its place."""
+    rig, talk = Rig([FIX]), ResponsesTalk()
+    first = send(rig, talk, talk.ask("fix it"), session_id)
+    whole = talk.run()
+    rest = ResponsesTalk(preamble=[], items=talk.items[-1:], extra={"previous_response_id": "r1"})
+    continued = send(rig, rest, rest.body(), session_id)
+    again = send(rig, talk, whole, session_id)
+
+    assert len(said(first, "spanlore-memory")) == 1
+    assert continued.body == rest.body()
+    assert said(again, "spanlore-memory") == said(first, "spanlore-memory")
+
+
+def test_a_conversation_that_is_first_seen_continued_gets_no_block() -> None:
+    """It is past its opening, wherever that was."""
+    rig = Rig([FIX])
+    talk = ResponsesTalk(extra={"previous_response_id": "r1"})
+    prepared = send(rig, talk, talk.ask("go on"))
+
+    assert prepared.body == talk.body()
+    assert prepared.injected.skipped == "late"
+
+
+def test_aider_is_known_by_its_process() -> None:
+    """Its requests offer no tools and do not name it; the run does."""
+    rig, talk = Rig([FIX]), ChatTalk(last=[{"role": "system", "content": "rules"}])
+    body = orjson.dumps({key: value for key, value in talk.document().items() if key != "tools"})
+    identity = Identity(session_id="s", call_class=CallClass.UNKNOWN)
+    workplace = Workplace(harness="aider", repository=SCOPE, cwd="/home/u/shop")
+
+    assert rig.send(body, identity, endpoint=talk.endpoint).injected.skipped == "side_call"
+    assert rig.send(body, identity, endpoint=talk.endpoint, workplace=workplace).insertions
+
+
+@pytest.mark.parametrize(
+    ("talk", "reason"),
+    [
+        (ResponsesTalk(preamble=[]), "no_input"),
+        (GeminiTalk(extra={"cachedContent": "c"}), "cached_content"),
+    ],
+    ids=["empty-input", "cached-content"],
+)
+def test_a_body_without_room_is_refused_with_the_reason(talk: AnyTalk, reason: str) -> None:
+    """What a layout refuses is not tried."""
+    prepared = send(Rig([FIX]), talk, talk.body())
+
+    assert (prepared.body, prepared.injected.skipped) == (talk.body(), reason)

@@ -1,83 +1,73 @@
-"""The body is the client's body with insertions, and nothing else."""
+"""The body is the client's body with insertions, and nothing else. What goes where: `layouts`."""
 
-import json
-from typing import Any
+import dataclasses
+from pathlib import Path
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlore_proxy.injection.offsets import SYSTEM, OffsetError
-from spanlore_proxy.injection.rewrite import Addition, Insertion, insert, without_insertions
+from spanlore.genai.inference import Dialect
+from spanlore_proxy.injection.layouts.table import LAYOUTS
+from spanlore_proxy.injection.offsets import OffsetError
+from spanlore_proxy.injection.rewrite import SYSTEM, Addition, Insertion, insert, without_insertions
 from spanlore_proxy.wire.anthropic import parse_request
-
-TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=8,
-)
-BLOCK = st.fixed_dictionaries({"type": st.just("text"), "text": TEXT}, optional={"cache_control": JSON, "system": JSON})
-MESSAGE = st.fixed_dictionaries(
-    {"role": st.sampled_from(["user", "assistant"]), "content": st.lists(BLOCK, max_size=3)}, optional={"extra": JSON}
-)
-SYSTEM_PROMPT = TEXT | st.lists(BLOCK, max_size=3)
+from spanlore_proxy.wire.codecs import CODECS, read_request
+from support.agent_talks import TALKS, texts_of, turns_of
+from support.json_bodies import STYLES, TEXT, spell
+from support.recordings import ROOT
 
 
-@st.composite
-def documents(draw: st.DrawFn) -> dict[str, Any]:
-    """A request's document, its members in any order, with a system prompt or without."""
-    members = {
-        "messages": draw(st.lists(MESSAGE, min_size=1, max_size=4)),
-        **draw(st.dictionaries(TEXT, JSON, max_size=3)),
-    }
-    if draw(st.booleans()):
-        members["system"] = draw(SYSTEM_PROMPT)
-    members["messages"] = members["messages"] if isinstance(members["messages"], list) else []
-    return {key: members[key] for key in draw(st.permutations(list(members)))}
-
-
-def spell(document: dict[str, Any], style: str) -> bytes:
-    """The document as some client writes it."""
-    match style:
-        case "compact":
-            return orjson.dumps(document)
-        case "python":
-            return json.dumps(document).encode()
-        case "pretty":
-            return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
-    raise AssertionError(style)
-
-
-@given(
-    documents(),
-    st.sampled_from(["compact", "python", "pretty"]),
-    st.lists(st.tuples(st.integers(-1, 3), TEXT.filter(bool)), max_size=5),
-)
-def test_an_insertion_changes_no_client_byte(
-    document: dict[str, Any], style: str, wanted: list[tuple[int, str]]
-) -> None:
-    """Taking the insertions out gives the client's body; parsing gives its document with exactly the blocks added."""
-    body = spell(document, style)
-    additions = [Addition(index, text) for index, text in wanted if index < len(document["messages"])]
-    rewritten = insert(body, parse_request(body), additions)
+@given(st.sampled_from(sorted(TALKS)), STYLES, st.lists(TEXT.filter(bool), min_size=1, max_size=4))
+def test_what_is_inserted_is_all_that_changes(name: str, style: str, texts: list[str]) -> None:
+    """In every dialect: out come the client's bytes when it is taken out, and the texts are there when it is read."""
+    talk = TALKS[name]()
+    talk.ask("fix it")
+    body = spell(orjson.loads(talk.fail()), style)
+    request = read_request(body, talk.endpoint)
+    last = len(request.raw_messages) - 1
+    additions = [Addition(SYSTEM if number % 2 else last, text) for number, text in enumerate(texts)]
+    rewritten = insert(body, request, additions)
+    before, after = "\n\n".join(texts_of(turns_of(body))), "\n\n".join(texts_of(turns_of(rewritten.body)))
 
     assert without_insertions(rewritten.body, rewritten.insertions) == body
-    assert orjson.loads(rewritten.body) == expected(orjson.loads(body), additions)
+    assert len(after) > len(before)
+    assert all(text in after for text in texts)
 
 
-def expected(document: dict[str, Any], additions: list[Addition]) -> dict[str, Any]:
-    """What the additions mean, done on the parsed document."""
-    for addition in additions:
-        block = {"type": "text", "text": addition.text}
-        if addition.index != SYSTEM:
-            document["messages"][addition.index]["content"].append(block)
-        elif isinstance(system := document.setdefault("system", []), str):
-            document["system"] = f"{system}\n\n{addition.text}" if system else addition.text
-        else:
-            system.append(block)
-    return document
+RECORDED = sorted(
+    path
+    for dialect in ("anthropic", "openai_chat", "openai_responses", "gemini")
+    for ending in ("request", "next")
+    for path in (ROOT / dialect).glob(f"*.{ending}.json")
+)
+TALK_OF = {"openai_chat": "chat", "openai_responses": "responses"}
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_recorded_bodies_keep_every_byte(path: Path) -> None:
+    """Bodies that real clients sent take the block and a hint beside each result; nothing else of them changes."""
+    body = path.read_bytes()
+    endpoint = TALKS[TALK_OF.get(path.parent.name, path.parent.name)]().endpoint
+    request = read_request(body, endpoint)
+    layout = LAYOUTS[request.dialect]
+    if layout.refusal(request):
+        return
+    with_results = [index for index, raw in enumerate(request.raw_messages) if list(layout.result_ids(raw))]
+    additions = [Addition(index, 'a "b"\n‹é›') for index in (SYSTEM, *with_results)]
+    rewritten = insert(body, request, additions)
+    after = read_request(rewritten.body, endpoint)
+    digest = CODECS[request.dialect].message_digest
+    changed = [
+        index
+        for index, (old, new) in enumerate(zip(request.raw_messages, after.raw_messages, strict=True))
+        if digest(old) != digest(new)
+    ]
+
+    assert without_insertions(rewritten.body, rewritten.insertions) == body
+    assert changed == with_results
+    assert '"b"\n‹é›' in texts_of(after.raw_system)[-1]
 
 
 def test_nothing_to_add_is_the_same_object() -> None:
@@ -96,22 +86,12 @@ def test_insertion_has_no_cache_control_and_moves_none() -> None:
     assert rewritten.body.count(b"cache_control") == 1
 
 
-@pytest.mark.parametrize("system", [None, 5, {}, True])
-def test_a_system_prompt_of_no_known_shape_is_an_error(system: object) -> None:
-    """What the API does not take is not rewritten."""
-    body = orjson.dumps({"messages": [], "system": system})
+def test_a_dialect_without_a_layout_is_an_error() -> None:
+    """What nobody knows the shape of is not rewritten."""
+    request = dataclasses.replace(parse_request(b'{"messages":[]}'), dialect=Dialect.BEDROCK)
 
     with pytest.raises(OffsetError):
-        insert(body, parse_request(body), [Addition(SYSTEM, "x")])
-
-
-@pytest.mark.parametrize("content", ["text", None, {}])
-def test_a_message_without_blocks_is_an_error(content: object) -> None:
-    """A hint stands beside a tool result, and there is none in a plain string."""
-    body = orjson.dumps({"messages": [{"role": "user", "content": content}]})
-
-    with pytest.raises(OffsetError):
-        insert(body, parse_request(body), [Addition(0, "x")])
+        insert(b'{"messages":[]}', request, [Addition(SYSTEM, "x")])
 
 
 def test_half_characters_of_the_client_survive() -> None:

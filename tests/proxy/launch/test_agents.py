@@ -2,7 +2,7 @@
 
 import pytest
 
-from spanlore_proxy.launch.agents import harness_of, takes_client_block, with_client_block
+from spanlore_proxy.launch.agents import agent_position, harness_of, takes_client_block, with_client_block
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,22 @@ from spanlore_proxy.launch.agents import harness_of, takes_client_block, with_cl
 def test_harness(line: str, harness: str) -> None:
     """Known programs are seen through wrappers; anything else is unknown, never guessed."""
     assert harness_of(line.split()) == harness
+
+
+@pytest.mark.parametrize(
+    ("line", "position"),
+    [
+        ("codex exec", 0),
+        ("env X=1 codex codex", 2),
+        ("npx -p @openai/codex codex exec", 3),
+        ("npx -y @openai/codex exec", 2),
+        ("ls codex", None),
+        ("", None),
+    ],
+)
+def test_which_word_is_the_agent(line: str, position: int | None) -> None:
+    """What stands behind it are the agent's own words; a package is followed by its program where npx is told so."""
+    assert agent_position(line.split()) == position
 
 
 @pytest.mark.parametrize("line", ["claude", "claude -p x", "bin/claude --resume", "claude fix the mcp server"])

@@ -13,6 +13,7 @@ import pytest
 import spanlore
 from spanlore.memory.memory import Kind, Memory, Source, Status, memory_to_json
 from spanlore.settings import Paths, Settings
+from spanlore_proxy.launch.agents import Via
 from spanlore_proxy.launch.daemon import Daemon, DaemonLock, settings_digest, write_daemon
 from spanlore_proxy.launch.run import prepare, warnings
 
@@ -80,6 +81,31 @@ def test_the_agents_flags_are_its_own(paths: Paths) -> None:
     assert run(paths, "sh", "-c", 'echo "$@"', "sh", "--require", "-x", "--help").stdout == "--require -x --help\n"
 
 
+def test_by_base_url(paths: Paths) -> None:
+    """No proxy and no CA: the API's address is ours, with the run's credentials; a gateway of the user's is kept."""
+    shown = 'echo "$ANTHROPIC_BASE_URL|$OPENAI_BASE_URL|$HTTPS_PROXY|$SSL_CERT_FILE|$NO_PROXY"'
+    done = run(paths, "--via", "base-url", "--", "sh", "-c", shown, OPENAI_BASE_URL="https://gw.example/v1")
+
+    made = only_run(paths)
+    origin = f"http://127.0.0.1:7717/r/{made['run_id']}:{made['token']}"
+    assert done.stdout == f"{origin}/anthropic|{origin}/OPENAI_BASE_URL/v1|||localhost,127.0.0.1,::1\n"
+    assert made["upstreams"] == {"OPENAI_BASE_URL": "https://gw.example"}
+    assert "https://gw.example/v1" in done.stderr
+
+
+def test_by_base_url_the_proxy_places_the_block(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Away from its own host Claude Code signs nothing, so nothing is handed to it."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    monkeypatch.chdir(tmp_path)
+    paths.snapshot_file.write_text(snapshot(f"path:{tmp_path.resolve()}"))
+
+    launch = prepare(["claude"], "/bin/claude", DAEMON, Settings(), paths, {}, via=Via.BASE_URL)
+
+    assert launch.argv == ("claude",)
+    assert set(launch.environment) == {"ANTHROPIC_BASE_URL", "NO_PROXY", "no_proxy"}
+
+
 def test_signals_are_the_agents(paths: Paths) -> None:
     """A signal that ends the agent ends the process that the shell waits for."""
     assert run(paths, "--", "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
@@ -97,6 +123,28 @@ def test_unknown_agent(paths: Paths, agent: str) -> None:
 
     assert done.returncode == 127
     assert f"{agent}: no such command" in done.stderr
+
+
+def test_what_cannot_be_executed(paths: Paths, tmp_path: Path) -> None:
+    """A file without the right and a directory are 126 and told as what they are, as in a shell."""
+    (tmp_path / "agent").write_text("text")
+    plain, folder = run(paths, "--", str(tmp_path / "agent")), run(paths, "--", str(tmp_path))
+
+    assert (plain.returncode, folder.returncode) == (126, 126)
+    assert "is not executable" in plain.stderr
+    assert "is a directory" in folder.stderr
+
+
+def test_directory_that_is_gone(paths: Paths, tmp_path: Path) -> None:
+    """The agent runs there all the same, and the user is told why nothing is captured."""
+    gone = tmp_path / "gone"
+    script = f"mkdir {gone}; cd {gone}; rmdir {gone}; {sys.executable} -P -m spanlore run -- echo ran"
+    done = subprocess.run(
+        ["sh", "-c", script], env=environment(paths), capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert "the working directory does not exist any more" in done.stderr
 
 
 def test_without_daemon_the_agent_runs_all_the_same(tmp_path: Path) -> None:

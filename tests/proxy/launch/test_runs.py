@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spanlore.settings import Paths
-from spanlore_proxy.launch.runs import KEPT_NS, live_runs, new_run, prune_runs, write_run
+from spanlore_proxy.launch.runs import KEPT_NS, live_runs, new_run, prune_runs, shell_run, write_run
 
 
 @pytest.fixture
@@ -43,6 +43,7 @@ def test_file_says_whose_work_it_is(paths: Paths, tmp_path: Path) -> None:
         "repository": "example.org/o/n",
         "sub_path": "src",
         "branch": "main",
+        "upstreams": {},
     }
 
 
@@ -54,6 +55,21 @@ def test_ids_and_tokens_are_each_runs_own(tmp_path: Path) -> None:
     assert one.token != other.token
     assert re.fullmatch(r"run-[0-9a-f]{12}", one.run_id)
     assert re.fullmatch(r"[0-9a-f]{32}", one.token)
+
+
+def test_a_shells_credentials_last(paths: Paths) -> None:
+    """They may stand in a profile: the same each time; others only for other gateways of the user."""
+    one, again = shell_run(paths, {}), shell_run(paths, {})
+    other = shell_run(paths, {"OPENAI_BASE_URL": "https://gw.example"})
+    write_run(paths, one)
+    prune_runs(paths, 10**20)
+
+    assert one == again
+    assert re.fullmatch(r"shell-[0-9a-f]{12}", one.run_id)
+    assert re.fullmatch(r"[0-9a-f]{32}", one.token)
+    assert (one.run_id, one.token) != (other.run_id, other.token)
+    assert live_runs(paths) == []
+    assert len(list(paths.runs_dir.iterdir())) == 1
 
 
 def test_live_runs_are_those_whose_agent_lives(paths: Paths, tmp_path: Path) -> None:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import orjson
+import pytest
+
 from spanlore.genai.inference import Dialect
-from spanlore_proxy.wire.codecs import CODECS, fold_exchange
+from spanlore.genai.messages import ToolCall
+from spanlore_proxy.wire.codecs import CODECS, fold_exchange, learn_request, read_request
+from spanlore_proxy.wire.dialect import recognise
 from spanlore_proxy.wire.exchange import End, Exchange
+from spanlore_proxy.wire.history import Histories
+from spanlore_proxy.wire.request import MalformedRequestError
+from spanlore_proxy.wire.response import WireResponse
 from support import recordings
 
 
@@ -68,3 +76,46 @@ def test_a_client_that_left_after_the_end() -> None:
     assert fold_exchange(replace(whole, end=End.CLIENT_GONE), Dialect.ANTHROPIC_MESSAGES) == fold_exchange(
         whole, Dialect.ANTHROPIC_MESSAGES
     )
+
+
+def test_what_the_path_says() -> None:
+    """A request whose model stands in its path has it all the same."""
+    endpoint = recognise("POST", "host", "/v1beta/models/gemini-2.5-pro:streamGenerateContent")
+    assert endpoint is not None
+    request = read_request(b'{"contents": []}', endpoint)
+
+    assert (request.model, request.is_streaming) == ("gemini-2.5-pro", True)
+
+
+def test_ids_for_calls_without() -> None:
+    """Where a dialect's calls have no ids, the exchange gives them those that the next request will have."""
+    recording = recordings.of("gemini", "array_tool_no_id")
+    endpoint = recognise("POST", "host", "/v1beta/models/m:streamGenerateContent")
+    assert endpoint is not None
+    request = read_request(recordings.request_of("gemini", "array_tool_no_id"), endpoint)
+    whole = exchange(recording.body, End.COMPLETE)
+
+    assert call_ids(fold_exchange(whole, Dialect.GEMINI)) == [""]
+    assert call_ids(fold_exchange(whole, Dialect.GEMINI, request)) != [""]
+
+
+def call_ids(response: WireResponse) -> list[str]:
+    return [part.id for message in response.output for part in message.parts if isinstance(part, ToolCall)]
+
+
+def test_a_known_history_makes_no_difference() -> None:
+    """With or without what earlier bodies said, a request is the same, and so is a refusal."""
+    endpoint = recognise("POST", "host", "/v1/messages")
+    assert endpoint is not None
+    histories = Histories()
+    said = [{"role": ("user", "assistant")[n % 2], "content": f"{n} {'x' * 999}"} for n in range(12)]
+    for count in (8, 10, 12):
+        body = orjson.dumps({"model": "m", "messages": said[:count], "stream": True})
+        request = read_request(body, endpoint, histories)
+        learn_request(body, request, histories)
+
+        assert request == read_request(body, endpoint)
+    assert len(histories) == 1
+    for wrong in (body[:-1], body[:-1] + b',"messages":1}', b"[]"):
+        with pytest.raises(MalformedRequestError):
+            read_request(wrong, endpoint, histories)

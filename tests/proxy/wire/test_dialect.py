@@ -45,6 +45,16 @@ def test_everything_else(method: str, path: str) -> None:
     [
         ("api.openai.com", "/v1/chat/completions", Dialect.OPENAI_CHAT, "openai"),
         ("api.openai.com", "/v1/responses", Dialect.OPENAI_RESPONSES, "openai"),
+        ("api.openai.com", "/v1/responses/compact", Dialect.OPENAI_RESPONSES, "openai"),
+        ("chatgpt.com", "/backend-api/codex/responses", Dialect.OPENAI_RESPONSES, "openai"),
+        ("openrouter.ai", "/api/v1/chat/completions", Dialect.OPENAI_CHAT, "openrouter"),
+        ("api.groq.com", "/openai/v1/chat/completions", Dialect.OPENAI_CHAT, "groq"),
+        ("api.deepseek.com", "/chat/completions", Dialect.OPENAI_CHAT, "deepseek"),
+        ("api.x.ai", "/v1/responses", Dialect.OPENAI_RESPONSES, "x_ai"),
+        ("api.mistral.ai", "/v1/chat/completions", Dialect.OPENAI_CHAT, "mistral_ai"),
+        ("api.together.ai", "/v1/chat/completions", Dialect.OPENAI_CHAT, "together"),
+        ("dashscope-intl.aliyuncs.com", "/compatible-mode/v1/chat/completions", Dialect.OPENAI_CHAT, "alibaba_cloud"),
+        ("localhost", "/v1/chat/completions", Dialect.OPENAI_CHAT, "openai"),
         ("r.openai.azure.com", "/openai/deployments/d/chat/completions?v=1", Dialect.OPENAI_CHAT, "azure.ai.openai"),
         (
             "generativelanguage.googleapis.com",
@@ -64,6 +74,65 @@ def test_dialects_by_name(host: str, path: str, dialect: Dialect, provider: str)
     assert recognise("POST", host, path) == (endpoint if dialect in BUILT else None)
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/v1/responses", Kind.INFERENCE),
+        ("/v1/responses/compact", Kind.INFERENCE),
+        ("/v1/responses/input_tokens", Kind.COUNT_TOKENS),
+        ("/v1/responses/resp_1/cancel", Kind.OTHER),
+    ],
+)
+def test_responses_endpoints(path: str, kind: Kind) -> None:
+    """A compaction is a model call, too."""
+    endpoint = recognise("POST", "api.openai.com", path)
+
+    assert endpoint is not None and endpoint.kind is kind
+
+
 def test_built_dialects_have_codecs() -> None:
     """`BUILT` and the table of codecs agree."""
     assert frozenset(CODECS) == BUILT
+
+
+VERTEX = "/v1/projects/p/locations/global/publishers"
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect", "kind", "model", "is_streaming"),
+    [
+        ("/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", Dialect.GEMINI, Kind.INFERENCE,
+         "gemini-2.5-pro", True),
+        (f"{VERTEX}/google/models/gemini-2.5-pro:generateContent", Dialect.GEMINI, Kind.INFERENCE,
+         "gemini-2.5-pro", False),
+        ("/v1internal:streamGenerateContent?alt=sse", Dialect.GEMINI, Kind.INFERENCE, None, True),
+        ("/v1internal:countTokens", Dialect.GEMINI, Kind.COUNT_TOKENS, None, False),
+        ("/v1beta/interactions", Dialect.GEMINI, Kind.INFERENCE, None, False),
+        ("/v1beta/models/text-embedding-004:embedContent", Dialect.GEMINI, Kind.OTHER, "text-embedding-004", False),
+        (f"{VERTEX}/anthropic/models/claude-sonnet-4-5@20250929:streamRawPredict", Dialect.ANTHROPIC_MESSAGES,
+         Kind.INFERENCE, "claude-sonnet-4-5@20250929", True),
+        (f"{VERTEX}/anthropic/models/count-tokens:rawPredict", Dialect.ANTHROPIC_MESSAGES, Kind.COUNT_TOKENS,
+         None, False),
+        ("/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke-with-response-stream", Dialect.BEDROCK,
+         Kind.INFERENCE, "us.anthropic.claude-sonnet-4-5-20250929-v1:0", True),
+        ("/model/amazon.nova-2-lite-v1:0/converse", Dialect.BEDROCK, Kind.INFERENCE, "amazon.nova-2-lite-v1:0", False),
+        ("/model/m/count-tokens", Dialect.BEDROCK, Kind.COUNT_TOKENS, "m", False),
+    ],
+)  # fmt: skip
+def test_what_only_the_path_says(
+    path: str, dialect: Dialect, kind: Kind, model: str | None, is_streaming: bool
+) -> None:
+    """Google and Amazon name the model, and ask for a stream, in the path."""
+    endpoint = recognise_any("POST", "host", path)
+
+    assert endpoint is not None
+    assert (endpoint.dialect, endpoint.kind) == (dialect, kind)
+    assert (endpoint.model, endpoint.is_streaming) == (model, is_streaming)
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1internal:loadCodeAssist", f"{VERTEX}/mistralai/models/m:rawPredict", "/model/m/async-invoke"]
+)
+def test_what_is_no_endpoint(path: str) -> None:
+    """Side calls of the same hosts, and models that speak no dialect known here."""
+    assert recognise("POST", "host", path) is None

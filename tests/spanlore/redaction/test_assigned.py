@@ -30,6 +30,9 @@ REDACTOR = Redactor()
         ("deploy --token abcdef1234567890", "deploy --token [redacted:token]"),
         ("//registry.example/:_authToken=0a1b2c3d-4e5f-6071-8293", "//registry.example/:_authToken=[redacted:token]"),
         ('if password == "hunter2":', 'if password == "[redacted:password]":'),
+        ("my password is Tr0ub4dor!", "my password is [redacted:password]"),
+        ("- name: DB_PASSWORD\n  value: opensesame", "- name: DB_PASSWORD\n  value: [redacted:password]"),
+        ('{"name": "API_TOKEN", "value": "tok_99887766"}', '{"name": "API_TOKEN", "value": "[redacted:token]"}'),
         ('FOO_KEY = "aB3dE5fG7hI9jK1lM3nO5pQ7rS9t"', 'FOO_KEY = "[redacted:high_entropy]"'),
     ],
 )
@@ -42,6 +45,9 @@ def test_assignments(text: str, clean: str) -> None:
     "text",
     [
         "max_tokens: 200000000",
+        "the password is wrong! the token is required",
+        "- name: DB_PASSWORD\n  valueFrom: {secretKeyRef: x1}",
+        "the secret, value: 12",
         "input_tokens=12345678901",
         'token_type: "bearer12345"',
         'tokenizer = "cl100k_base_2"',

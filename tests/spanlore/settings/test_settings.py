@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
-from spanlore.settings.settings import describe
+from spanlore.settings.settings import CaptureSettings, describe
 
 
 @pytest.fixture
@@ -47,6 +47,32 @@ def test_lists_and_pairs_in_the_environment(paths: Paths) -> None:
     assert settings.capture.off_repositories == ("example.org/o/n", "/home/me/secret")
 
 
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        ("github.com/o/n", ("github.com/o/n",)),
+        ("GitHub.com/o/n/", ("github.com/o/n",)),
+        ("https://user:token@github.com/o/n.git", ("github.com/o/n",)),
+        ("git@github.com:o/n.git", ("github.com/o/n",)),
+        ("path:/srv/x", ("/srv/x",)),
+        ("/srv/x/", ("/srv/x",)),
+    ],
+)
+def test_what_is_off_however_it_is_written(written: str, known: tuple[str, ...]) -> None:
+    """A scope key, a remote's URL, a directory: all become what a workplace is known by."""
+    assert CaptureSettings(off_repositories=(written,)).off_repositories == known
+
+
+def test_what_is_off_at_home_and_behind_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`~` is the user's home, and a linked directory is also known by where it leads."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    off = CaptureSettings(off_repositories=("~/link",)).off_repositories
+    assert off == (str(tmp_path / "link"), str((tmp_path / "real").resolve()))
+
+
 def test_empty_variable_is_none(paths: Paths) -> None:
     """`SPANLORE_PROXY_PORT= spanlore up` means the default, as in most programs."""
     assert load_settings({"SPANLORE_PROXY_PORT": ""}, paths) == Settings()
@@ -62,6 +88,11 @@ def test_empty_variable_is_none(paths: Paths) -> None:
         ("SPANLORE_UPSTREAMS", "api.anthropic.com"),
         ("SPANLORE_UPSTREAMS", "api.anthropic.com=127.0.0.1:9100"),
         ("SPANLORE_MINING_INTERVAL_S", "0"),
+        ("SPANLORE_CAPTURE_REDACT", "(unclosed"),
+        ("SPANLORE_CAPTURE_REDACT", "x*"),
+        ("SPANLORE_CAPTURE_OFF_REPOSITORIES", "secret-project"),
+        ("SPANLORE_CAPTURE_OFF_REPOSITORIES", "../secret"),
+        ("SPANLORE_CAPTURE_OFF_REPOSITORIES", "owner/name"),
     ],
 )
 def test_wrong_variable_is_named(paths: Paths, name: str, value: str) -> None:
@@ -83,6 +114,7 @@ def test_wrong_variable_is_named(paths: Paths, name: str, value: str) -> None:
         ("[proxies]\nport = 1\n", "proxies in"),
         ("proxy = 1\n", "proxy in"),
         ('upstreams = ["a"]\n', "upstreams in"),
+        ('[capture]\nredact = ["("]\n', "'(' is not a regular expression"),
     ],
 )
 def test_wrong_file_is_named(paths: Paths, text: str, words: str) -> None:

@@ -105,3 +105,26 @@ def test_long_commands_are_cut() -> None:
 def test_any_wrapping_gives_the_same_program(command: str, wrappers: list[str]) -> None:
     """Wrappers never change the program, in whatever order they stand."""
     assert parse_command("".join(wrappers) + command).program == command.split()[0]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ('const r = await tools.exec_command({ cmd: "pytest -q", workdir: "/w" });', "pytest -q"),
+        ("await tools.exec_command({yield_time_ms: 1000, 'cmd': 'echo \\'hi\\''})", "echo 'hi'"),
+        ("tools.exec_command({cmd: `cd x\nmake`})", "cd x\nmake"),
+        ('tools.exec_command({cmd: "echo \\"a\\"\\nls"})', 'echo "a"\nls'),
+        ("tools.exec_command({cmd: `make ${target}`})", None),
+        ('tools.exec_command({cmd: "a"}); tools.exec_command({cmd: "b"})', None),
+        ("tools.exec_command({cmd: command})", None),
+        ("text(1)", None),
+    ],
+)
+def test_the_command_in_a_script(script: str, expected: str | None) -> None:
+    """Codex's code mode: JavaScript that runs one command, written out."""
+    assert shell_text(ToolCall("t", "exec", script)) == expected
+
+
+def test_several_commands_of_one_call() -> None:
+    """The Responses API's shell runs them one after the other."""
+    assert shell_text(ToolCall("t", "shell", {"commands": ["cd x", "make"]})) == "cd x\nmake"

@@ -7,9 +7,10 @@ named in tests/recordings/README.md.
 from spanlore_proxy.wire.anthropic.blocks import decode_message, decode_system, decode_tools
 from spanlore_proxy.wire.anthropic.digest import message_digest
 from spanlore_proxy.wire.anthropic.fold import AnthropicFold, fold_response
-from spanlore_proxy.wire.anthropic.request import parse_request
+from spanlore_proxy.wire.anthropic.request import MESSAGES_KEY, parse_request, read_document
 
 __all__ = [
+    "MESSAGES_KEY",
     "AnthropicFold",
     "decode_message",
     "decode_system",
@@ -17,4 +18,5 @@ __all__ = [
     "fold_response",
     "message_digest",
     "parse_request",
+    "read_document",
 ]

@@ -30,7 +30,7 @@ class BlockAssembly:
     def add(self, delta: dict[str, Any]) -> bool:
         """Takes one delta; False when its type is not known."""
         type_ = delta.get("type")
-        if type_ in _TEXT_DELTAS:
+        if isinstance(type_, str) and type_ in _TEXT_DELTAS:
             key = _TEXT_DELTAS[type_][0]
             value = delta.get(key)
             if isinstance(value, str):
@@ -64,7 +64,7 @@ def implied_start(delta: dict[str, Any]) -> dict[str, Any]:
     type_ = delta.get("type")
     if type_ == "input_json_delta":
         return {"type": "tool_use", "id": "", "name": "", "input": {}}
-    return {"type": _TEXT_DELTAS[type_][1] if type_ in _TEXT_DELTAS else "text"}
+    return {"type": _TEXT_DELTAS[type_][1] if isinstance(type_, str) and type_ in _TEXT_DELTAS else "text"}
 
 
 def _input(text: str) -> Any:

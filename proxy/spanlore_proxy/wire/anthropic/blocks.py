@@ -43,7 +43,7 @@ _KEPT: Final = frozenset(
 
 def is_known_block(type_: Any) -> bool:
     """Whether this version knows the block type. New server tools follow the pattern `…_tool_result`."""
-    return type_ in _PLAIN or type_ in _KEPT or (isinstance(type_, str) and type_.endswith("_tool_result"))
+    return isinstance(type_, str) and (type_ in _PLAIN or type_ in _KEPT or type_.endswith("_tool_result"))
 
 
 def decode_message(raw: dict[str, Any]) -> Message:

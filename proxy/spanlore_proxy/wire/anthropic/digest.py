@@ -37,6 +37,8 @@ def message_digest(raw_message: dict[str, Any]) -> bytes:
 def _add_block(pieces: list[bytes], block: Any, *, is_model: bool) -> None:
     """Adds the normal form of a block; nothing when it does not count."""
     type_ = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(type_, str):
+        type_ = None
     if type_ == "text" or isinstance(block, str):
         text = block if isinstance(block, str) else block.get("text")
         _add_text(pieces, b"text %d", text, is_model=is_model)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from spanlore.genai.inference import Dialect, RequestParameters
 from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+
+MESSAGES_KEY: Final = "messages"
+"""Where a body has its history."""
 
 
 def parse_request(body: bytes) -> WireRequest:
@@ -19,9 +22,18 @@ def parse_request(body: bytes) -> WireRequest:
         document = jsontext.loads(body)
     except ValueError as fault:
         raise MalformedRequestError(f"not JSON: {fault}") from fault
+    return read_document(document)
+
+
+def read_document(document: Any) -> WireRequest:
+    """The request of a body that is parsed already.
+
+    Raises:
+        MalformedRequestError: Not an object with a list of message objects.
+    """
     if not isinstance(document, dict):
         raise MalformedRequestError("not a JSON object")
-    messages = document.get("messages")
+    messages = document.get(MESSAGES_KEY)
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise MalformedRequestError("no list of messages")
     tools = document.get("tools")

@@ -22,13 +22,16 @@ from spanlore.genai.messages import (
     ToolResult,
     Uri,
 )
+from spanlore_proxy.wire.anthropic.assembly import BlockAssembly, implied_start
 from spanlore_proxy.wire.anthropic.blocks import (
     decode_block,
+    decode_content,
     decode_message,
     decode_system,
     decode_tools,
     is_known_block,
 )
+from spanlore_proxy.wire.anthropic.digest import message_digest
 from spanlore_proxy.wire.anthropic.request import parse_request
 from support import recordings
 
@@ -122,3 +125,14 @@ def test_known_blocks() -> None:
     assert is_known_block("compaction")
     assert not is_known_block("hologram")
     assert not is_known_block(None)
+
+
+def test_types_of_a_wrong_type() -> None:
+    """A `type` that is no text is an unknown block's, whatever else it is."""
+    wrong: list[Any] = [[], {}, None, 1]
+    for type_ in wrong:
+        assert not is_known_block(type_)
+        assert decode_content([{"type": type_}]) == (Generic("block", {"type": type_}),)
+        message_digest({"role": "user", "content": [{"type": type_}]})
+        assert not BlockAssembly({"type": "text"}).add({"type": type_})
+        assert implied_start({"type": type_}) == {"type": "text"}

@@ -1,0 +1,119 @@
+"""Every supported agent as the real program, in one short session through `spanlore run`: a command that fails, one
+that works, the end. Nothing but loopback can be reached, and the model is a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from spanlore.signature.failure import failure_signature
+from spanlore_proxy.demo.project import SCOPE
+from support.agent_camp import PROMPT, REMEMBERED, Camp, Session, camp
+from support.real_agents import AGENTS, DONE, FAILING, WORKING, RealAgent
+
+pytestmark = pytest.mark.agents
+SIGNATURE = failure_signature("", FAILING, "cat: no-such-file-here: No such file or directory", 3).hash
+"""The same failure has one signature, whichever agent met it: what one learned helps the next."""
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Camp]:
+    if all(agent.missing() for agent in AGENTS):
+        pytest.skip("no agent is installed: `make test-agents` does it")
+    with camp() as running:
+        yield running
+
+
+@pytest.fixture(params=AGENTS, ids=lambda agent: agent.name, scope="module")
+def agent(request: pytest.FixtureRequest) -> RealAgent:
+    agent: RealAgent = request.param
+    if why := agent.missing():
+        pytest.skip(why)
+    return agent
+
+
+@pytest.fixture
+def session(running: Camp, agent: RealAgent) -> Session:
+    return running.session(agent)
+
+
+def test_runs_to_its_end(session: Session) -> None:
+    """It exits with 0, after the requests that the script has answers for and none twice."""
+    steps = 1 if session.agent.tool is None else 3
+
+    assert session.ended.returncode == 0, session.ended.stderr[-2000:]
+    assert len(session.main) == steps
+    assert session.agent.last or DONE in session.ended.stdout
+
+
+def test_each_request_is_captured(running: Camp, session: Session) -> None:
+    """Each request to the model is an inference of one session, with its place, dialect and tokens."""
+    columns = (
+        "session_id, harness, dialect, call_class, repository, branch, status_code, input_tokens, output_tokens, "
+        "is_complete, error_type"
+    )
+    rows = running.rows(session, "inferences", columns)
+    main = [row for row in rows if row["call_class"] == "main"]
+
+    assert len(rows) == len(session.inferences)
+    assert len(main) == len(session.main)
+    assert {row["session_id"] for row in rows} == {main[0]["session_id"]} != {""}
+    assert {row["harness"] for row in rows} == {session.agent.harness}
+    assert {row["dialect"] for row in rows} == {session.agent.dialect.value}
+    assert {(row["repository"], row["branch"]) for row in rows} == {(SCOPE, "main")}
+    assert all((row["status_code"], row["is_complete"], row["error_type"]) == (200, True, "") for row in rows)
+    usages = [running.server.usages[request.request_id] for request in session.inferences]
+    assert sorted(int(row["input_tokens"]) for row in rows) == sorted(usage.total_tokens for usage in usages)
+    assert all(int(row["output_tokens"]) > 0 for row in rows)
+
+
+def test_prompt_is_one_turn(running: Camp, session: Session) -> None:
+    """What was asked is the prompt of the one turn, which holds all the steps."""
+    (turn,) = running.rows(session, "turns", "turn_index, prompt, inferences, tool_calls, failures, call_class")
+
+    assert turn["prompt"].strip('"') == PROMPT
+    assert int(turn["inferences"]) == len(session.main)
+
+
+def test_outcomes_are_seen(running: Camp, session: Session) -> None:
+    """The failing command is a failure with its exit code, the other one a success; unknown where nobody says so."""
+    if session.agent.tool is None:
+        pytest.skip(f"{session.agent.name} has no tools")
+    columns = "command, outcome, exit_code, program, signature, error_line"
+    failed, worked = running.rows(session, "tool_calls", columns)
+
+    assert (failed["command"], worked["command"]) == (FAILING, WORKING)
+    assert failed["outcome"] == session.agent.failure
+    assert failed["exit_code"] == session.agent.exit_code
+    assert failed["program"] == "cat"
+    if session.agent.failure == "failure":
+        assert worked["outcome"] == "success"
+        assert "No such file" in failed["error_line"]
+        assert failed["signature"] == SIGNATURE, failed["error_line"]
+
+
+def test_memory_arrives(session: Session) -> None:
+    """Each request of the main loop holds what is remembered, once; side calls hold nothing of ours."""
+    main = {request.request_id for request in session.main if not session.agent.has_examples}
+
+    for request in session.inferences:
+        expected = 1 if request.request_id in main else 0
+        assert request.decoded.count(REMEMBERED.encode()) == expected
+    assert session.counters["injected"] == len(main)
+
+
+def test_our_text_never_comes_back(session: Session) -> None:
+    """Neither an answer's echo nor anything the agent keeps in its HOME or the project holds our text."""
+    kept = [path for folder in (session.home, session.project) for path in folder.rglob("*") if path.is_file()]
+
+    assert not [path for path in kept if b"<spanlore-" in path.read_bytes()]
+    assert all(request.decoded.count(b"<spanlore-memory") <= 1 for request in session.inferences)
+
+
+def test_nothing_is_refused_or_lost(running: Camp, session: Session) -> None:
+    """Nothing was lost or passed through for a fault of ours, and nobody looked for a model around the proxy."""
+    assert session.counters["lost"] == 0
+    assert session.counters["passthrough"] == 0
+    if running.world.is_isolated:
+        assert session.bypassed == []
