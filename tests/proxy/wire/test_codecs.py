@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
 import pytest
@@ -119,3 +121,33 @@ def test_a_known_history_makes_no_difference() -> None:
     for wrong in (body[:-1], body[:-1] + b',"messages":1}', b"[]"):
         with pytest.raises(MalformedRequestError):
             read_request(wrong, endpoint, histories)
+
+
+_ODD: tuple[object, ...] = (None, True, 1.5, "x", [], {}, [1], {"a": 1}, {"type": ["q"]}, ["a"], {"role": {}})
+
+
+def _mutated(value: object, rng: random.Random) -> object:
+    """The value with about every fifteenth part replaced by something of another type."""
+    if rng.random() < 0.065:
+        return rng.choice(_ODD)
+    if isinstance(value, dict):
+        return {key: _mutated(item, rng) for key, item in value.items()}
+    return [_mutated(item, rng) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("path", sorted(recordings.ROOT.rglob("*.request.json")), ids=lambda path: path.name)
+def test_wrong_types_anywhere_in_a_request(path: Path) -> None:
+    """A request whose fields have other types than the API's is read as far as it can be, or refused as malformed."""
+    rng = random.Random(path.name)
+    document = orjson.loads(path.read_bytes())
+    for codec in CODECS.values():
+        for _ in range(30):
+            try:
+                request = codec.parse_request(orjson.dumps(_mutated(document, rng)))
+            except MalformedRequestError:
+                continue
+            for message in request.raw_messages:
+                codec.message_digest(message)
+                codec.decode_message(message)
+            codec.decode_system(request)
+            codec.decode_tools(request)

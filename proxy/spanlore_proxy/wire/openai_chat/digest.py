@@ -16,7 +16,7 @@ from spanlore_proxy.wire.openai_chat.parts import arguments_of, legacy_call_id
 
 _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 _SYSTEM: Final = {"developer": "system"}
-_IGNORED: Final = frozenset({"thinking", "reference"})
+_IGNORED: Final = ("thinking", "reference")
 
 
 class Pieces:

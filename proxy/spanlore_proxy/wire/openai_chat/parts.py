@@ -36,7 +36,7 @@ ROLES: Final = {
 }
 REASONING_KEYS: Final = ("reasoning_content", "reasoning", "reasoning_text")
 """DeepSeek, Qwen, z.ai, xAI; OpenRouter, Groq; Copilot."""
-_TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
+_TEXT_TYPES: Final = ("text", "input_text", "output_text")
 _MEDIA: Final = {
     "image_url": "image",
     "video_url": "video",

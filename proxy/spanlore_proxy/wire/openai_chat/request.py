@@ -9,7 +9,7 @@ from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.openai_chat.parts import legacy_call_id
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 
-SYSTEM_ROLES: Final = frozenset({"system", "developer"})
+SYSTEM_ROLES: Final = ("system", "developer")
 
 
 MESSAGES_KEY: Final = "messages"

@@ -35,7 +35,7 @@ from spanlore_proxy.wire.openai_responses.kinds import (
 from spanlore_proxy.wire.openai_responses.results import decode_result
 from spanlore_proxy.wire.request import WireRequest
 
-_TEXTS: Final = frozenset({"input_text", "output_text", "text", "summary_text"})
+_TEXTS: Final = ("input_text", "output_text", "text", "summary_text")
 _TOOL_NAMES: Final = {
     "local_shell_call": "local_shell",
     "shell_call": "shell",

@@ -66,5 +66,5 @@ def is_of_model(item: dict[str, Any], server_calls: frozenset[str] | set[str]) -
     if kind == "message":
         return item.get("role") == "assistant"
     if kind in CLIENT_RESULTS:
-        return item.get("execution") == "server" or item.get("call_id") in server_calls
+        return item.get("execution") == "server" or str(item.get("call_id")) in server_calls
     return kind in MODEL_ITEMS
