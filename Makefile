@@ -1,7 +1,7 @@
 # Two commands are all it takes on a machine with git and any Python 3:
 #   make demo    spanlore end to end, no key and no network beyond loopback
 #   make test    everything that is checked
-#   make test-agents  the real agents only, all eight of them (make test runs those that need nothing but npm)
+#   make test-agents  the real agents only, all eight of them (make test runs four of them)
 
 AGENT ?= scripted
 BIN := .venv/bin

@@ -18,7 +18,7 @@ import sys
 from typing import Final
 
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
-from spanlore_proxy.capture.heap import bound_heap
+from spanlore_proxy.capture.heap import bound_heap, release_heap
 
 SWITCH_INTERVAL_S: Final = 0.0005
 """How long the recorder's thread may hold the interpreter while the event loop wants it (default 5 ms)."""
@@ -42,6 +42,7 @@ async def run(settings: Settings, paths: Paths, listen_fd: int | None) -> None:
         # and hold up whoever is being served for 50 ms and more.
         gc.collect()
         gc.freeze()
+        release_heap()
         await stop.wait()
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -54,6 +55,7 @@ async def release_when_idle(is_idle: Callable[[], bool], work_done: Callable[[],
         await asyncio.sleep(idle_s)
         done = work_done()
         if done != released and done == before and is_idle():
+            gc.collect()  # mitmproxy's connections and flows are cyclic
             release_heap()
             released = done
         before = done

@@ -43,7 +43,7 @@ from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 
 MAX_QUEUED_BYTES: Final = 256 * 1024**2
 MAX_GROUP: Final = 32
-URGENT_BYTES: Final = MAX_QUEUED_BYTES // 16
+URGENT_BYTES: Final = MAX_QUEUED_BYTES // 4
 """With more than this in the queue the recorder gives way to nobody."""
 MAX_LAG_NS: Final = 500_000_000
 """What has been over for longer than this is recorded whoever waits: until it is spooled, kill -9 loses it."""

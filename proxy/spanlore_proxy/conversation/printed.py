@@ -91,7 +91,7 @@ def _codex_script(text: str, script: re.Match[str]) -> Printed:
         return inner if inner is not None else Printed(output)
     if len(set(codes)) > 1:
         return Printed(output, is_mixed=True)
-    document = _object(output.strip()) if output.startswith("{") else None
+    document = _object(bare) if (bare := output.strip()).startswith("{") else None
     said = document.get("output") if document is not None else None
     return Printed(said if isinstance(said, str) else output, codes[0])
 

@@ -6,7 +6,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import psutil
@@ -18,15 +18,22 @@ from spanlore_proxy.launch.ports import HOST
 from spanlore_proxy.launch.runs import live_runs
 
 PATIENCE_S: Final = 5.0
+SILENT_S: Final = 10.0
+"""The proxy writes its status once a second; one that is older tells nothing about now."""
+MIN_FREE_MB: Final = 100
 
 
 def status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
-    """Everything as one JSON-able object. `healthy` is false when a process is down or the collector doesn't answer."""
+    """Everything as one JSON-able object. `healthy` is false when a process is down, the collector doesn't answer, or
+    something else stands in `troubles`."""
     processes = [_process(child.name, child.pid, child.restarts) for child in daemon.processes]
     collector = collector_status(daemon, paths)
     capture = proxy_status(paths)
+    troubles = [*_silence(capture, time.time_ns()), *_shortage(psutil.disk_usage(str(paths.state_dir)).free // 10**6)]
+    is_whole = all(process["alive"] for process in processes) and "error" not in collector
     return {
-        "healthy": all(process["alive"] for process in processes) and "error" not in collector,
+        "healthy": is_whole and not troubles,
+        "troubles": troubles,
         "pid": daemon.pid,
         "version": daemon.version,
         "up_s": round(time.time() - daemon.started_at_ns / 1e9, 1),
@@ -52,6 +59,17 @@ def completeness(capture: Mapping[str, Any]) -> dict[str, Any]:
     waiting = capture.get("spool", {}).get("records", 0)
     lost = {reason: count for reason, count in counters.get("lost", {}).items() if count}
     return {**totals, "waiting": waiting, "lost": lost, "complete": not waiting and not lost}
+
+
+def _silence(capture: Mapping[str, Any], now_ns: int) -> Iterator[str]:
+    silent_s = (now_ns - capture.get("written_at_ns", now_ns)) / 1e9
+    if silent_s > SILENT_S:
+        yield f"the proxy has not reported for {silent_s:.0f} s (is its disk full?): what it counts is older than that"
+
+
+def _shortage(free_mb: int) -> Iterator[str]:
+    if free_mb < MIN_FREE_MB:
+        yield f"only {free_mb} MB are free for the state directory: when it is full, what is captured is lost"
 
 
 def proxy_status(paths: Paths) -> dict[str, Any]:

@@ -35,6 +35,7 @@ def render(found: Mapping[str, Any]) -> str:
 def _head(found: Mapping[str, Any]) -> Iterator[str]:
     state = "" if found["healthy"] else ", but not healthy"
     yield f"spanlore {found['version']} is up for {duration(found['up_s'])}{state}"
+    yield from (f"  TROUBLE: {trouble}" for trouble in found["troubles"])
     yield from (f"  {name:<12} {found[key]}" for name, key in _PLACES)
 
 

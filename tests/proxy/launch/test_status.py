@@ -84,6 +84,28 @@ def test_dead_process_is_told(paths: Paths, collector_port: int) -> None:
     assert [process["name"] for process in found["processes"] if not process["alive"]] == ["proxy"]
 
 
+def test_silent_proxy_is_told(paths: Paths, collector_port: int) -> None:
+    """Counters that the proxy could not write for a while are not given out as those of now."""
+    old_ns, new_ns = time.time_ns() - 60 * 10**9, time.time_ns()
+    paths.proxy_status_file.write_text(json.dumps({**PROXY, "written_at_ns": old_ns}))
+    old = status(daemon(collector_port, os.getpid()), paths)
+    paths.proxy_status_file.write_text(json.dumps({**PROXY, "written_at_ns": new_ns}))
+    new = status(daemon(collector_port, os.getpid()), paths)
+
+    assert not old["healthy"]
+    assert "has not reported for 60 s" in old["troubles"][0]
+    assert (new["healthy"], new["troubles"]) == (True, [])
+
+
+def test_disk_that_is_nearly_full_is_told(paths: Paths, collector_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is lost, not after."""
+    monkeypatch.setattr("spanlore_proxy.launch.status.MIN_FREE_MB", 10**12)
+    found = status(daemon(collector_port, os.getpid()), paths)
+
+    assert not found["healthy"]
+    assert "MB are free" in found["troubles"][0]
+
+
 def test_silent_collector_is_told(paths: Paths) -> None:
     """A collector that doesn't answer is an error in the object, not an exception."""
     found = status(daemon(1, os.getpid()), paths)

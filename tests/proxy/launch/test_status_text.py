@@ -10,6 +10,7 @@ FOUND: dict[str, Any] = {
     "version": "0.1.0",
     "up_s": 3725.0,
     "healthy": True,
+    "troubles": [],
     "proxy": "http://127.0.0.1:7717",
     "collector": "http://127.0.0.1:7718",
     "clickhouse": "http://127.0.0.1:7719",
@@ -58,6 +59,7 @@ def test_troubles_are_told() -> None:
         {
             **FOUND,
             "healthy": False,
+            "troubles": ["only 3 MB are free"],
             "injection_stopped": True,
             "capture": {"delivery_trouble": "connection refused"},
             "collector_says": {"error": "the collector does not answer"},
@@ -66,6 +68,7 @@ def test_troubles_are_told() -> None:
 
     assert "not healthy" in text
     assert "STOPPED by the kill file" in text
+    assert "TROUBLE: only 3 MB are free" in text
     assert "TROUBLE: connection refused" in text
     assert "the collector does not answer" in text
 
