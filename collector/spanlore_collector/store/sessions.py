@@ -125,7 +125,12 @@ class SessionPool:
         try:
             session.use(database or self._database)
             named = self._check(session, sql, dict(params or {}))
-            result = session.query(sql, default_format, dict(params or {}))
+            try:
+                result = session.query(sql, default_format, dict(params or {}))
+            except QueryError:
+                # What the engine had written before it failed would stand before the next query's answer.
+                session.renew()
+                raise
             return Answer(
                 data=result.bytes() or b"",
                 format=named or default_format,
@@ -181,14 +186,24 @@ class _Session:
     """One read-only connection; for one thread at a time."""
 
     def __init__(self, path: Path, database: str) -> None:
+        self._path = str(path.resolve())
+        self._default = database
+        self._open()
+
+    def _open(self) -> None:
         import chdb  # takes a second, and whoever has a server never needs it
 
-        self._connection = chdb.connect(str(path.resolve()))
+        self._connection = chdb.connect(self._path)
         self._database = ""
-        self.use(database)
+        self.use(self._default)
         for name, value in LIMITS.items():
             self.query(f"SET {name} = {value!r}")
         self.query("SET readonly = 1")
+
+    def renew(self) -> None:
+        """A new connection in place of this one; the other sessions keep the engine open meanwhile."""
+        self._connection.close()
+        self._open()
 
     def use(self, database: str) -> None:
         if database == self._database:

@@ -121,3 +121,12 @@ def test_what_is_not_supported_says_so(collector: CollectorProcess) -> None:
     reply = collector.query("SELECT 1", compress="1")
 
     assert (reply.status, reply.headers["X-ClickHouse-Exception-Code"]) == (501, "48")
+
+
+def test_a_broken_answer_leaves_nothing_behind(collector: CollectorProcess, client: Client) -> None:
+    """After queries that failed with half an answer written, every session answers the next query alone."""
+    for _ in range(5):
+        with pytest.raises(DatabaseError):
+            client.command("SELECT number FROM numbers(6000000) FORMAT Native")
+
+    assert [client.command("SELECT 1") for _ in range(10)] == [1] * 10
