@@ -76,8 +76,8 @@ def test_prompt_is_one_turn(running: Camp, session: Session) -> None:
     (turn,) = turns
 
     assert turn["prompt"].strip('"') == PROMPT
-    # On a slow machine an answer can be recorded after the next one (Codex cancels its streams), and the turn's count is
-    # then of those that were over by its end; the inferences themselves are counted below.
+    # OPEN FAULT: once, in a whole run on a loaded machine, Codex's turn said 1 of 3; four runs under load did not show it
+    # again and the cause is not known. Back to `==` once it is found.
     assert 1 <= int(turn["inferences"]) <= len(session.main)
 
 
