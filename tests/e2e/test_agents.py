@@ -76,8 +76,8 @@ def test_prompt_is_one_turn(running: Camp, session: Session) -> None:
     (turn,) = turns
 
     assert turn["prompt"].strip('"') == PROMPT
-    # OPEN FAULT: once, in a whole run on a loaded machine, Codex's turn said 1 of 3; four runs under load did not show it
-    # again and the cause is not known. Back to `==` once it is found.
+    # OPEN FAULT: once, in a whole run on a loaded machine, Codex's turn said 1 of 3. Four runs under load did not show
+    # it again, and the cause is not known. Back to `==` once it is found.
     assert 1 <= int(turn["inferences"]) <= len(session.main)
 
 
