@@ -42,7 +42,8 @@ from spanlore_proxy.wire.openai_responses.stored import StoredResponses
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 
 MAX_QUEUED_BYTES: Final = 256 * 1024**2
-MAX_GROUP: Final = 32
+MAX_GROUP: Final = 8
+"""Recorded before one fsync. Few, since kill -9 loses what waits for it."""
 URGENT_BYTES: Final = MAX_QUEUED_BYTES // 4
 """With more than this in the queue the recorder gives way to nobody."""
 MAX_LAG_NS: Final = 500_000_000
