@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from mitmproxy import http
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import Dialect
 from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.capture import counters
@@ -30,7 +31,6 @@ from spanlore_proxy.capture.interception import SWITCHING
 from spanlore_proxy.capture.live import LiveExchange
 from spanlore_proxy.capture.opening import Opening, Prepare, rewritten
 from spanlore_proxy.conversation.agent import identify
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.dialect import Endpoint, Kind, recognise
 from spanlore_proxy.wire.exchange import End
 from spanlore_proxy.wire.openai_responses.chain import (

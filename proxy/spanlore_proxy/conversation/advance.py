@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spanlore.genai.inference import CallClass
+from spanlore.harness.human import human_messages
 from spanlore.semconv import gen_ai
 from spanlore.spans.place import HumanMessage, Observation, Outcome, Place, ToolExecution, Turn
 from spanlore_proxy.conversation.chain import Alignment, Fit, chain_hash
-from spanlore_proxy.conversation.human import human_messages
 from spanlore_proxy.conversation.inference import Content, Seen
 from spanlore_proxy.conversation.launches import MAX_LAUNCHES, launches_in, with_agent_id
 from spanlore_proxy.conversation.scene import (

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import CallClass
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.openai_responses.kinds import COMPACTIONS, kind_of
 from spanlore_proxy.wire.request import WireRequest
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from spanlore.genai.messages import ToolCall, ToolResult
-from spanlore_proxy.conversation.printed import read_printed
+from spanlore.harness.printed import read_printed
 from spanlore_proxy.conversation.view import View
 
 _FOLLOWS: Final = {"write_stdin": "session_id", "wait": "cell_id"}

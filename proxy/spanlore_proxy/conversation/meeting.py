@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spanlore.genai.inference import CallClass
+from spanlore.harness.human import scan
 from spanlore.spans.ids import conversation_id_of, tool_span_id
 from spanlore_proxy.conversation.chain import DIGEST_BYTES, Alignment, Fit, align, chain_hash, common_prefix, length
-from spanlore_proxy.conversation.human import scan
 from spanlore_proxy.conversation.inference import Seen
 from spanlore_proxy.conversation.launches import find_launch
 from spanlore_proxy.conversation.state import ConversationState

@@ -9,10 +9,10 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from spanlore.genai.messages import ToolCall
+from spanlore.harness.human import human_messages
 from spanlore.spans.ids import trace_id_of, turn_span_id
 from spanlore.spans.place import HumanMessage, ToolExecution
 from spanlore_proxy.conversation.chain import DIGEST_BYTES, Alignment, Fit, chain_hash, length
-from spanlore_proxy.conversation.human import human_messages
 from spanlore_proxy.conversation.inference import Seen
 from spanlore_proxy.conversation.late import command_behind
 from spanlore_proxy.conversation.state import ConversationState

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from spanlore.genai.messages import ToolCall, ToolResult
+from spanlore.harness.outcome import judge
+from spanlore.harness.printed import read_printed
 from spanlore.signature.command import tool_program
 from spanlore.signature.failure import signature_of
 from spanlore.spans.place import Outcome, ToolExecution
-from spanlore_proxy.conversation.outcome import judge
-from spanlore_proxy.conversation.printed import read_printed
 from spanlore_proxy.conversation.state import PendingTool
 from spanlore_proxy.conversation.view import View
 

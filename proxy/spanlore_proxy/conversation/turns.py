@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spanlore.genai.messages import Message, Role, ToolCall
-from spanlore_proxy.conversation.human import scan
+from spanlore.harness.human import scan
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import orjson
 import yaml
 
-from spanlore_proxy.wire import jsontext
+from spanlore.genai import jsontext
 from spanlore_proxy.wire.content import decode
 from spanlore_proxy.wire.exchange import End, Exchange, Headers, strip_credentials, strip_query_credentials
 

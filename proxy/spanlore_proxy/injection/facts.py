@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import ToolCall, ToolResult
+from spanlore.harness.outcome import judge
+from spanlore.harness.printed import read_printed
 from spanlore.signature.command import parse_command, shell_text
 from spanlore.signature.failure import Signature, signature_of
 from spanlore.spans.ids import conversation_id_of
@@ -21,8 +23,6 @@ from spanlore.spans.place import Outcome, Workplace
 from spanlore_proxy.conversation.agent import Identity, system_texts, texts_of
 from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.late import command_behind
-from spanlore_proxy.conversation.outcome import judge
-from spanlore_proxy.conversation.printed import read_printed
 from spanlore_proxy.conversation.view import View
 from spanlore_proxy.injection.layouts.layout import Layout
 from spanlore_proxy.injection.layouts.table import LAYOUTS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spanlore_proxy.wire import jsontext
+from spanlore.genai import jsontext
 from spanlore_proxy.wire.sse import ServerSentEvent, SSEDecoder
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import orjson
 
-from spanlore_proxy.wire import jsontext
+from spanlore.genai import jsontext
 from spanlore_proxy.wire.prefixes import MAX_BYTES, MAX_COUNT, Prefix, Prefixes
 
 MIN_BYTES: Final = 4 * 1024

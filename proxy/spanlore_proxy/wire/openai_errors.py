@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import InferenceError
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.response import MALFORMED_RESPONSE, STREAM_CUT, WireResponse
 
 STATUS_TYPES: Final = {

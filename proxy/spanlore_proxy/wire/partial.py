@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from spanlore_proxy.wire import jsontext
+from spanlore.genai import jsontext
 
 _GONE: Final = object()
 _KEPT_HALF: Final = frozenset({"text"})

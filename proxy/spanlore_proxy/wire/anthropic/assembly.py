@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from spanlore_proxy.wire import jsontext
+from spanlore.genai import jsontext
 
 _TEXT_DELTAS: Final = {
     "text_delta": ("text", "text"),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import InferenceError
 from spanlore.genai.messages import Message, Role
 from spanlore.semconv import gen_ai
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.anthropic.assembly import BlockAssembly, implied_start
 from spanlore_proxy.wire.anthropic.blocks import decode_content, is_known_block
 from spanlore_proxy.wire.anthropic.errors import STATUS_TYPES, make_error, read_error

@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Any, Final
 
-from spanlore_proxy.wire import jsontext
+from spanlore.genai import jsontext
 from spanlore_proxy.wire.bedrock.converse import MALFORMED, STOP_REASONS, messages_usage
 from spanlore_proxy.wire.bedrock.event_stream import EventMessage
 

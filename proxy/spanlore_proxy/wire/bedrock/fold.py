@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import orjson
 
+from spanlore.genai import jsontext
 from spanlore.genai.messages import Message
 from spanlore.semconv import gen_ai
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.anthropic import AnthropicFold
 from spanlore_proxy.wire.anthropic import fold_response as fold_messages
 from spanlore_proxy.wire.bedrock.converse import MALFORMED, STOP_REASONS, messages_message, messages_usage

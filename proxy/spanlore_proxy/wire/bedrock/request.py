@@ -12,8 +12,9 @@ import binascii
 import dataclasses
 from typing import Any, Final
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import Dialect, RequestParameters
-from spanlore_proxy.wire import anthropic, jsontext
+from spanlore_proxy.wire import anthropic
 from spanlore_proxy.wire.bedrock.converse import messages_blocks, messages_message, messages_tools
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 

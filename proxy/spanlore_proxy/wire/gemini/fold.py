@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import InferenceError
 from spanlore.genai.messages import Message, Role
 from spanlore.semconv import gen_ai
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.gemini.assembly import CandidateAssembly
 from spanlore_proxy.wire.gemini.errors import STATUS_TYPES, make_error, read_error
 from spanlore_proxy.wire.gemini.fields import field, list_field, object_field, string_field

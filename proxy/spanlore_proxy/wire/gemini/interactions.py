@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from spanlore_proxy.wire import jsontext
+from spanlore.genai import jsontext
 from spanlore_proxy.wire.gemini.fields import list_field, object_field, string_field
 
 EVENTS: Final = frozenset(

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import Dialect, RequestParameters
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.gemini import interactions
 from spanlore_proxy.wire.gemini.calls import identify_calls
 from spanlore_proxy.wire.gemini.fields import camel, field, list_field, object_field, string_field

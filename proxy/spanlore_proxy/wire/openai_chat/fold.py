@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import InferenceError
 from spanlore.genai.messages import Message, Role
 from spanlore.semconv import gen_ai
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.body import BodyReader, event_data
 from spanlore_proxy.wire.openai_chat.assembly import ChoiceAssembly
 from spanlore_proxy.wire.openai_chat.parts import KNOWN_PARTS, decode_message, string

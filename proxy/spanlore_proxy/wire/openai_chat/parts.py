@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
 
+from spanlore.genai import jsontext
 from spanlore.genai.messages import (
     Generic,
     Message,
@@ -22,7 +23,6 @@ from spanlore.genai.messages import (
     ToolResult,
     canonical_json,
 )
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.media import from_base64, from_url
 from spanlore_proxy.wire.request import WireRequest
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import Dialect, RequestParameters
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.openai_chat.parts import legacy_call_id
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 

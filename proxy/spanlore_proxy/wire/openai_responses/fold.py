@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from spanlore.genai import jsontext
 from spanlore.genai.inference import InferenceError, Usage
-from spanlore_proxy.wire import jsontext
 from spanlore_proxy.wire.body import BodyReader, event_data
 from spanlore_proxy.wire.openai_chat.parts import string
 from spanlore_proxy.wire.openai_errors import certain_part, read_error, without_answer, without_document

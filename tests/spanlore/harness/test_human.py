@@ -6,7 +6,7 @@ import pytest
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import Message, Role, Text, ToolResult
-from spanlore_proxy.conversation.human import REJECTED, human_messages, is_refusal, rejection_reason, scan
+from spanlore.harness.human import REJECTED, human_messages, is_refusal, rejection_reason, scan
 from spanlore_proxy.wire.anthropic import decode_message
 from support.conversing import assistant, call, result, user
 

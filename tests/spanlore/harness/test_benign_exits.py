@@ -2,8 +2,8 @@
 
 import pytest
 
+from spanlore.harness.benign_exits import is_benign
 from spanlore.signature.command import parse_command
-from spanlore_proxy.conversation.benign_exits import is_benign
 
 
 @pytest.mark.parametrize(

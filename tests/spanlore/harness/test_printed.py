@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spanlore_proxy.conversation.printed import Printed, read_printed
+from spanlore.harness.printed import Printed, read_printed
 
 CODEX = (
     "Chunk ID: 24fda8\nWall time: 0.0000 seconds\nProcess exited with code {code}\n"

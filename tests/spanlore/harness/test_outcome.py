@@ -3,8 +3,8 @@
 import pytest
 
 from spanlore.genai.messages import ToolCall, ToolResult
+from spanlore.harness.outcome import Verdict, judge
 from spanlore.spans.place import Outcome
-from spanlore_proxy.conversation.outcome import Verdict, judge
 
 
 def verdict(

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spanlore.genai.messages import ToolCall, ToolResult
+from spanlore.harness.benign_exits import READERS, STATUS_HIDERS, is_benign
+from spanlore.harness.human import INTERRUPTED, STOPPED_WHILE_RUNNING, is_refusal
+from spanlore.harness.printed import Printed, read_printed
+from spanlore.harness.proof import proven
 from spanlore.signature.command import Command, parse_command, shell_text
 from spanlore.spans.place import Outcome
-from spanlore_proxy.conversation.benign_exits import READERS, STATUS_HIDERS, is_benign
-from spanlore_proxy.conversation.human import INTERRUPTED, STOPPED_WHILE_RUNNING, is_refusal
-from spanlore_proxy.conversation.printed import Printed, read_printed
-from spanlore_proxy.conversation.proof import proven
 
 
 @dataclass(frozen=True, slots=True)

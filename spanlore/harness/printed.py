@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from spanlore_proxy.wire import jsontext
+from spanlore.genai import jsontext
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from spanlore.harness.proof import proven
 from spanlore.signature.command import parse_command
-from spanlore_proxy.conversation.proof import proven
 
 
 @pytest.mark.parametrize(
