@@ -1,0 +1,1 @@
+"""`spanlore doctor`: what is wrong with this installation, and what to do about it."""

@@ -1,0 +1,41 @@
+"""Findings: how they are told, weighed and mended."""
+
+from spanlore_proxy.doctor.finding import EXIT_CODES, Finding, Severity, mended, render, worst
+
+LONG = "a word that is repeated until the line has to be broken somewhere " * 3
+
+
+def test_the_worst_finding_decides_the_exit_code() -> None:
+    """Notes are well, warnings are told apart from what does not work."""
+    ok, note = Finding("a", Severity.OK, "x"), Finding("b", Severity.NOTE, "x")
+    warning, error = Finding("c", Severity.WARNING, "x"), Finding("d", Severity.ERROR, "x")
+
+    assert EXIT_CODES[worst([])] == 0
+    assert EXIT_CODES[worst([ok, note])] == 0
+    assert EXIT_CODES[worst([note, warning])] == 4
+    assert EXIT_CODES[worst([error, warning])] == 1
+
+
+def test_it_reads_at_80_columns() -> None:
+    """No line is longer, each finding says what to do under it, and the last line counts."""
+    shown = render(
+        [Finding("ports", Severity.ERROR, LONG, "do " + LONG, lambda: "done"), Finding("ca", Severity.OK, "fine")]
+    )
+
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.startswith("FAIL  ports ")
+    assert "→ do a word" in shown
+    assert shown.endswith("1 failed, 0 warnings, 1 ok; `spanlore doctor --fix` mends 1")
+
+
+def test_what_cannot_be_mended_does_not_keep_the_rest() -> None:
+    """A failing fix is a line; those after it are tried; what has no fix is left out."""
+
+    def fail() -> str:
+        raise OSError("read-only")
+
+    findings = [Finding("a", Severity.ERROR, "x", "", fail), Finding("b", Severity.ERROR, "x")]
+    findings.append(Finding("c", Severity.ERROR, "x", "", lambda: "done"))
+
+    assert mended(findings) == ["a: could not be mended: read-only", "c: done"]
+    assert [finding.to_json()["fixable"] for finding in findings] == [True, False, True]
