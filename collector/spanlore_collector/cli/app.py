@@ -13,7 +13,7 @@ from spanlore_collector.bench import command as bench
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanlore_collector.cli.queries import RowSource
+    from spanlore_collector.store.views import RowSource
 
 EXIT_FAULT, EXIT_USAGE, EXIT_NOT_RUNNING = 1, 2, 3
 
@@ -32,10 +32,11 @@ def sessions(
     as_json: bool = typer.Option(False, "--json", help="JSON, one array."),
 ) -> None:
     """The newest sessions, newest first."""
-    from spanlore_collector.cli import queries, rendering
+    from spanlore_collector.cli import rendering
+    from spanlore_collector.store import views
 
     with _store() as store:
-        rows = queries.list_sessions(store, limit=limit, repository=repository, only_failed=failed)
+        rows = views.list_sessions(store, limit=limit, repository=repository, only_failed=failed)
     if as_json:
         _print_json(rows)
     elif rows:
@@ -49,13 +50,14 @@ def session(
     as_json: bool = typer.Option(False, "--json", help="JSON, one object."),
 ) -> None:
     """One session as a tree."""
-    from spanlore_collector.cli import queries, rendering, session_tree
+    from spanlore_collector.cli import rendering
+    from spanlore_collector.store import session_tree, views
 
     with _store() as store:
-        found = queries.sessions_named(store, session_id)
+        found = views.sessions_named(store, session_id)
         if len(found) != 1:
             _refuse(session_id, [row["session_id"] for row in found])
-        tree = session_tree.build_tree(queries.session_spans(store, found[0]["session_id"]))
+        tree = session_tree.build_tree(views.session_spans(store, found[0]["session_id"]))
     if as_json:
         _print_json({"session": found[0], "turns": session_tree.tree_to_json(tree)})
     else:

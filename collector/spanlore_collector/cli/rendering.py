@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from spanlore_collector.cli.figures import cost, count, duration, one_line, several, short_count
-from spanlore_collector.cli.queries import Row
-from spanlore_collector.cli.session_tree import ChatNode, Placement, ToolNode, TurnNode, placements
+from spanlore.figures import cost, count, duration, one_line, several, short_count
+from spanlore_collector.store.session_tree import ChatNode, Placement, ToolNode, TurnNode, placements
+from spanlore_collector.store.views import Row
 
 OUTCOMES = {
     "success": ("✓", "green"),

@@ -4,8 +4,8 @@ from io import StringIO
 from rich.console import Console, RenderableType
 
 from spanlore_collector.cli import rendering
-from spanlore_collector.cli.queries import SessionSpans
-from spanlore_collector.cli.session_tree import build_tree
+from spanlore_collector.store.session_tree import build_tree
+from spanlore_collector.store.views import SessionSpans
 from support.session_rows import inference_row, session_row, tool_row, turn_row
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from spanlore_collector.cli.queries import Row, SessionSpans
+from spanlore_collector.store.views import Row, SessionSpans
 
 
 @dataclass(slots=True)
@@ -52,6 +52,10 @@ class Placement:
     bytes: int
     is_first: bool
     """Newly placed in this request, not replayed."""
+    state: str = "shown"
+    """shown, withheld (to measure the effect) or skipped."""
+    reason: str = ""
+    """Why it was skipped."""
 
 
 def build_tree(spans: SessionSpans) -> list[TurnNode]:
@@ -80,7 +84,7 @@ def build_tree(spans: SessionSpans) -> list[TurnNode]:
 
 
 def placements(row: Row) -> tuple[Placement, ...]:
-    """What was put into the request of an inference row."""
+    """What stood in the request of an inference row, and what was withheld from it or left out."""
     try:
         items = orjson.loads(row.get("injected_placements") or "[]")
     except orjson.JSONDecodeError:
@@ -92,6 +96,8 @@ def placements(row: Row) -> tuple[Placement, ...]:
             memory_ids=tuple(item.get("memory_ids") or ()),
             bytes=int(item.get("bytes") or 0),
             is_first=bool(item.get("first")),
+            state=str(item.get("state") or "shown"),
+            reason=str(item.get("reason") or ""),
         )
         for item in items
         if isinstance(item, dict)
@@ -118,6 +124,8 @@ def _chat_json(chat: ChatNode) -> dict[str, Any]:
             "memory_ids": item.memory_ids,
             "bytes": item.bytes,
             "first": item.is_first,
+            "state": item.state,
+            "reason": item.reason,
         }
         for item in placements(chat.row)
     ]

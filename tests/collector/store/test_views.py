@@ -1,16 +1,23 @@
+import uuid
 from collections.abc import Iterator
 
 import pytest
 
-from spanlore_collector.cli.queries import list_sessions, session_spans, sessions_named
 from spanlore_collector.store.reader import Reader
+from spanlore_collector.store.views import list_sessions, session_spans, sessions_named
 from support.collector_process import CollectorProcess
+from support.stored_session import store_session
 
 
 @pytest.fixture
 def reader(collector: CollectorProcess) -> Iterator[Reader]:
     with Reader(collector.clickhouse_url, collector.token) as reader:
         yield reader
+
+
+@pytest.fixture(scope="module")
+def played(collector: CollectorProcess) -> str:
+    return store_session(collector, str(uuid.uuid4()))
 
 
 def test_sessions_are_found_by_what_is_known(reader: Reader, played: str) -> None:

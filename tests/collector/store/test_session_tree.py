@@ -1,7 +1,7 @@
 import json
 
-from spanlore_collector.cli.queries import SessionSpans
-from spanlore_collector.cli.session_tree import build_tree, placements, tree_to_json
+from spanlore_collector.store.session_tree import build_tree, placements, tree_to_json
+from spanlore_collector.store.views import SessionSpans
 from support.session_rows import inference_row, tool_row, turn_row
 
 

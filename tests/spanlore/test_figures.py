@@ -1,6 +1,6 @@
 import pytest
 
-from spanlore_collector.cli import figures
+from spanlore import figures
 
 
 @pytest.mark.parametrize(
