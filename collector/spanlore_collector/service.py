@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from spanlore.memory.sharing import Sharing
 from spanlore.settings import Paths, Settings
 from spanlore_collector.api.guard import guard
 from spanlore_collector.api.memories import MemoryRoutes
@@ -83,7 +84,8 @@ class Service:
         applied = await asyncio.to_thread(migrate, client, self._store.database)
         if applied:
             log.info("migrations applied: %s", ", ".join(applied))
-        table = await asyncio.to_thread(MemoryTable, client)
+        sharing = Sharing(self._settings.memory.forks, self._settings.memory.public_repositories)
+        table = await asyncio.to_thread(MemoryTable, client, sharing)
         writer = await asyncio.to_thread(Writer, client)
         writer.start()
         self._stack.push_async_callback(asyncio.to_thread, writer.stop, STOP_WRITER_S)

@@ -13,7 +13,6 @@ import threading
 import time
 from types import FrameType
 
-from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
 from spanlore_collector.store.api_client import VersionConflictError, connect
 from spanlore_collector.store.client import StoreUnavailableError
@@ -73,11 +72,7 @@ def main() -> int:
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
-    rules = Rules(
-        idle_ns=int(settings.mining.idle_s * 1e9),
-        window_ns=int(settings.mining.pair_window_s * 1e9),
-        redactor=Redactor(settings.capture.redact),
-    )
+    rules = Rules.of(settings)
     wait_s = min(FIRST_RUN_S, settings.mining.interval_s)
     while not stop.wait(wait_s):
         report = run_once(settings, paths, rules)

@@ -9,19 +9,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
-from spanlore.memory.memory import Kind, Memory
+from spanlore.memory.memory import Evidence, Kind, Memory
 from spanlore.memory.operations import Operation
+from spanlore.memory.trust import DAY_NS
 from spanlore.redaction.redact import Redactor
+from spanlore.repository.checkout import locate
+from spanlore.settings import Settings
 from spanlore_collector.store.api_client import MemoryClient
+from spanlore_extractor.memories.against import find_against
+from spanlore_extractor.memories.anchoring import check
 from spanlore_extractor.memories.consolidate import Refused, consolidate
+from spanlore_extractor.memories.life import Caps, grow_old
 from spanlore_extractor.mining.candidate import Candidate, Dropped
 from spanlore_extractor.mining.miner import mine_session
-from spanlore_extractor.reading import Rows, changed_sessions, read_sessions, recurrences, session_states
+from spanlore_extractor.mining.session import MinedSession
+from spanlore_extractor.reading import Rows, SessionState, changed_sessions, read_sessions, recurrences, session_states
+from spanlore_extractor.tree import WorkingTree
 
 STATE_KEY: Final = "sessions"
+LIFE_KEY: Final = "life"
+"""Mining's state: the day on which memories were last looked at for their age."""
+FORKS_KEY: Final = "forks"
+"""Mining's state: JSON of fork → upstream, as the checkouts of mined sessions tell."""
 BATCH_SPANS: Final = 20_000
 """A batch of sessions is read at once up to this many spans."""
 OVERLAP_MS: Final = 10_000
@@ -68,6 +81,8 @@ class Report:
     dropped: tuple[Dropped, ...] = ()
     operations: tuple[Operation, ...] = ()
     refused: tuple[Refused, ...] = field(default=())
+    places: tuple[tuple[str, str], ...] = ()
+    """(repository, working directory) of the sessions, so that anchors can be looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +92,20 @@ class Rules:
     idle_ns: int
     window_ns: int
     redactor: Redactor
+    is_isolated: bool = False
+    """Every agent has memories of its own (`memory.isolation = "harness"`)."""
+    caps: Caps = field(default_factory=Caps)
+
+    @classmethod
+    def of(cls, settings: Settings, idle_s: float | None = None) -> Rules:
+        """As the settings say; `idle_s` instead of their own."""
+        return cls(
+            idle_ns=int((settings.mining.idle_s if idle_s is None else idle_s) * 1e9),
+            window_ns=int(settings.mining.pair_window_s * 1e9),
+            redactor=Redactor(settings.capture.redact),
+            is_isolated=settings.memory.isolation == "harness",
+            caps=Caps(settings.memory.max_active, settings.memory.max_candidates),
+        )
 
 
 def mine(
@@ -88,8 +117,10 @@ def mine(
     everything: bool = False,
     active_too: bool = False,
     dry_run: bool = False,
+    since_ns: int = 0,
 ) -> Report:
-    """Mines what is due: `everything` all sessions again, `active_too` also those not over. `dry_run` changes nothing.
+    """Mines what is due: `everything` all sessions again, `active_too` also those not over, with `since_ns` only those
+    that ended later; what that leaves out stays due. `dry_run` changes nothing.
 
     Raises:
         StoreUnavailableError: the daemon is down.
@@ -97,23 +128,72 @@ def mine(
     """
     before = Progress() if everything else Progress.from_json(client.mining_state(STATE_KEY))
     due, after = _due(reader, before, rules.idle_ns, now_ns, active_too)
-    known = client.memories() if due else []
-    report = Report(waiting=len(after.waiting))
-    for batch in _batches(due):
-        report = _add(report, _mine_batch(reader, rules, now_ns, batch, known), sum(spans for _, spans in batch))
-        known = _apply(known, report.operations)
+    due = [item for item in due if item.end_time_ns >= since_ns]
+    is_new_day = client.mining_state(LIFE_KEY) != _day(now_ns)
+    known = client.memories() if due or is_new_day else []
+    report, known = mine_sessions(reader, rules, now_ns, due, known)
+    aged = grow_old(known, now_ns, rules.caps) if is_new_day or report.operations else []
+    report = replace(report, waiting=len(after.waiting), operations=(*report.operations, *aged))
     if not dry_run:
+        looked = look_at_trees(_apply(known, aged), report.places)
+        report = replace(report, operations=(*report.operations, *looked))
         if report.operations:
             client.apply(report.operations)
-        if after != before:
-            client.set_mining_state(STATE_KEY, after.to_json())
+        _keep(client, before, after if not since_ns else before, report, now_ns if is_new_day else 0)
     return report
+
+
+def mine_sessions(
+    reader: Rows, rules: Rules, now_ns: int, due: Sequence[SessionState], known: Sequence[Memory]
+) -> tuple[Report, list[Memory]]:
+    """What the sessions teach beyond `known`, and the memories as they are then. The oldest session is to come first:
+    then it does not matter how many runs they are mined in."""
+    report, memories = Report(), list(known)
+    for batch in _batches(due):
+        mined = _mine_batch(reader, rules, now_ns, batch, memories)
+        report = _add(report, mined, sum(state.spans for state in batch))
+        memories = _apply(memories, mined.operations)
+    return report, memories
+
+
+def look_at_trees(known: Iterable[Memory], places: Iterable[tuple[str, str]]) -> list[Operation]:
+    """Checks what memories name in the working trees of sessions, where those are still that repository's. The last
+    session's tree counts."""
+    trees: dict[str, WorkingTree] = {}
+    for repository, cwd in places:
+        found = locate(Path(cwd)) if repository and cwd else None
+        if found is not None and found.root is not None and found.scope == repository:
+            trees[repository] = WorkingTree(found.root)
+    checked = [
+        check(memory, trees[memory.scope])
+        for memory in sorted(known, key=lambda memory: memory.id)
+        if memory.scope in trees and memory.is_live
+    ]
+    return [operation for operation in checked if operation is not None]
+
+
+def _keep(client: MemoryClient, before: Progress, after: Progress, report: Report, aged_at_ns: int) -> None:
+    """What the next run goes by."""
+    if after != before:
+        client.set_mining_state(STATE_KEY, after.to_json())
+    if aged_at_ns:
+        client.set_mining_state(LIFE_KEY, _day(aged_at_ns))
+    found = {repository: locate(Path(cwd)).upstream for repository, cwd in report.places if repository and cwd}
+    forks = {fork: parent for fork, parent in found.items() if parent}
+    text = client.mining_state(FORKS_KEY) if forks else None
+    known = json.loads(text) if text else {}
+    if {**known, **forks} != known:
+        client.set_mining_state(FORKS_KEY, json.dumps({**known, **forks}, sort_keys=True))
+
+
+def _day(now_ns: int) -> str:
+    return str(now_ns // DAY_NS)
 
 
 def _due(
     reader: Rows, before: Progress, idle_ns: int, now_ns: int, active_too: bool
-) -> tuple[list[tuple[str, int]], Progress]:
-    """((session id, spans) that are due, progress once they are mined)."""
+) -> tuple[list[SessionState], Progress]:
+    """(sessions that are due, the oldest first, progress once they are mined)."""
     mined = dict(before.mined)
     changed = [
         state
@@ -131,43 +211,55 @@ def _due(
         tuple(sorted(key for key, over in is_over.items() if not over)),
         tuple(sorted((key, stamp) for key, stamp in mined.items() if stamp > watermark - OVERLAP_MS)),
     )
-    return sorted((key, states[key].spans) for key, over in is_over.items() if over), after
+    due = [states[key] for key, over in is_over.items() if over]
+    return sorted(due, key=lambda state: (state.end_time_ns, state.session_id)), after
 
 
-def _batches(due: Sequence[tuple[str, int]]) -> Iterable[list[tuple[str, int]]]:
-    batch: list[tuple[str, int]] = []
+def _batches(due: Sequence[SessionState]) -> Iterable[list[SessionState]]:
+    batch: list[SessionState] = []
     size = 0
-    for session_id, spans in due:
-        if batch and (size + spans > BATCH_SPANS or len(batch) >= 200):
+    for state in due:
+        if batch and (size + state.spans > BATCH_SPANS or len(batch) >= 200):
             yield batch
             batch, size = [], 0
-        batch.append((session_id, spans))
-        size += spans
+        batch.append(state)
+        size += state.spans
     if batch:
         yield batch
 
 
 def _mine_batch(
-    reader: Rows, rules: Rules, now_ns: int, batch: Sequence[tuple[str, int]], known: Sequence[Memory]
+    reader: Rows, rules: Rules, now_ns: int, batch: Sequence[SessionState], known: Sequence[Memory]
 ) -> Report:
-    sessions = read_sessions(reader, [session_id for session_id, _ in batch])
+    sessions = read_sessions(reader, [state.session_id for state in batch])
     mined = [mine_session(session, rules.window_ns) for session in sessions]
-    candidates = [candidate for item in mined for candidate in item.candidates]
+    candidates = [
+        _placed(candidate, session, rules.is_isolated)
+        for session, item in zip(sessions, mined, strict=True)
+        for candidate in item.candidates
+    ]
     signatures: dict[str, list[str]] = {}
     for candidate in candidates:
         if candidate.kind is Kind.TRAP:
             signatures.setdefault(candidate.scope, []).extend(candidate.trigger.signatures)
-    evidence = {}
+    evidence: dict[str, list[Evidence]] = {}
     for scope, wanted in sorted(signatures.items()):
         evidence.update(recurrences(reader, wanted, scope))
-    outcome = consolidate(candidates, known, evidence, rules.redactor, now_ns)
+    contrary = find_against(sessions, known)
+    outcome = consolidate(candidates, known, evidence, rules.redactor, now_ns, contrary)
     return Report(
         sessions=len(sessions),
         candidates=tuple(candidates),
         dropped=tuple(drop for item in mined for drop in item.dropped),
         operations=outcome.operations,
         refused=outcome.refused,
+        places=tuple((session.repository, session.cwd) for session in sessions),
     )
+
+
+def _placed(candidate: Candidate, session: MinedSession, is_isolated: bool) -> Candidate:
+    harness = session.harness if is_isolated else candidate.harness
+    return replace(candidate, sub_path=session.sub_path, harness=harness)
 
 
 def _add(one: Report, other: Report, spans: int) -> Report:
@@ -179,6 +271,7 @@ def _add(one: Report, other: Report, spans: int) -> Report:
         dropped=one.dropped + other.dropped,
         operations=one.operations + other.operations,
         refused=one.refused + other.refused,
+        places=tuple(dict.fromkeys(one.places + other.places)),
     )
 
 

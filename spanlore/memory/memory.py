@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from spanlore.memory.anchor import Anchor, AnchorState, anchor_from_json, state_of
+
 
 class Kind(StrEnum):
     """What sort of thing was learned."""
@@ -64,6 +66,8 @@ class EvidenceRole(StrEnum):
     FAILURE = "failure"
     FIX = "fix"
     STATEMENT = "statement"
+    AGAINST = "against"
+    """The form the memory recommends failed in the way it was to prevent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +119,19 @@ class Memory:
     harness: str = ""
     """Set when it only holds for that harness."""
     branch: str = ""
+    """Where it was first learned; no memory is kept from another branch."""
+    sub_path: str = ""
+    """Directory below the repository's root that it holds for; '' for all of it."""
+    origins: tuple[str, ...] = ()
+    """Repositories it was learned in, where that is not its scope: a preference of several repositories."""
+    anchors: tuple[Anchor, ...] = ()
+    """What of the working tree it names."""
     trigger: Trigger = field(default_factory=Trigger)
     evidence: tuple[Evidence, ...] = ()
     session_count: int = 0
-    """Distinct sessions in the evidence."""
+    """Distinct sessions that speak for it."""
+    seen: tuple[str, ...] = ()
+    """Digests of sessions that were counted and whose evidence is no longer cited, so that none counts twice."""
     alpha: float = 1.0
     beta: float = 1.0
     """Beta counts for and against; confidence is their mean."""
@@ -126,6 +139,17 @@ class Memory:
     created_at_ns: int = 0
     updated_at_ns: int = 0
     """When the newest evidence was made, not when it was shown."""
+    valid_from_ns: int = 0
+    """Since when it has held, as far as the evidence shows; `created_at_ns` is when it was recorded."""
+    valid_to_ns: int = 0
+    """Until when: the time of what superseded it. 0 while it holds."""
+    lost_ns: int = 0
+    """Active time the costliest occurrence lost."""
+    lost_calls: int = 0
+    is_edited: bool = False
+    """A person wrote the text; mining never rewrites it."""
+    verdict: str = ""
+    """What the model judge said of it last, and of how many sessions; '' when it was never asked."""
     superseded_by: str = ""
     note: str = ""
     """Why it has its status, for people."""
@@ -137,9 +161,25 @@ class Memory:
         return self.alpha / (self.alpha + self.beta)
 
     @property
+    def is_live(self) -> bool:
+        """Candidate, on trial or active: what new evidence may still change."""
+        return self.status in (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE)
+
+    @property
     def is_shown(self) -> bool:
-        """Whether an agent may be shown it at all."""
-        return self.status in (Status.ACTIVE, Status.TRIAL)
+        """Whether an agent may be shown it at all: not when what it names is gone, unless its user pinned it."""
+        is_gone = not self.pinned and self.anchor_state is AnchorState.ORPHANED
+        return self.status in (Status.ACTIVE, Status.TRIAL) and not is_gone
+
+    @property
+    def anchor_state(self) -> AnchorState:
+        """The worst state of what it names."""
+        return state_of(self.anchors)
+
+    def holds_in(self, sub_path: str) -> bool:
+        """Whether it holds for work in that directory of the repository: its own, one below or above it."""
+        one, other = f"{self.sub_path}/", f"{sub_path}/"
+        return not self.sub_path or not sub_path or one.startswith(other) or other.startswith(one)
 
 
 USER_SCOPE = "user"
@@ -175,6 +215,9 @@ def memory_from_json(data: dict[str, Any]) -> Memory:
                 "status": Status(known["status"]),
                 "trigger": _trigger(known.get("trigger") or {}),
                 "evidence": tuple(_evidence(item) for item in known.get("evidence") or ()),
+                "seen": tuple(str(item) for item in known.get("seen") or ()),
+                "origins": tuple(str(item) for item in known.get("origins") or ()),
+                "anchors": tuple(anchor_from_json(item) for item in known.get("anchors") or ()),
             }
         )
     except (KeyError, TypeError, AttributeError) as error:

@@ -25,6 +25,17 @@ class Verb(StrEnum):
     FORGOTTEN = "forgotten"
     CONFIRMED = "confirmed"
     PINNED = "pinned"
+    UNPINNED = "unpinned"
+    EDITED = "edited"
+    """A person changed what it says."""
+    WEAKENED = "weakened"
+    """Evidence against it came."""
+    DEMOTED = "demoted"
+    """No longer shown, and back among the candidates: its evidence is old, or others are worth more."""
+    CHECKED = "checked"
+    """What it names was looked for in a working tree."""
+    RESTORED = "restored"
+    """A change was undone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from spanlore.memory.memory import USER_SCOPE, Memory, memory_from_json
+from spanlore.memory.sharing import Sharing, sharing_from_json
 from spanlore.recall.rank import Match, Tier, is_eligible, order_matches, standing, suits
 
 type _Index = Mapping[tuple[str, ...], tuple[Memory, ...]]
@@ -29,6 +30,8 @@ class Snapshot:
     """The collector's name of this state; '' when it was not told."""
     left_out: int = 0
     """How many entries were no memory this version understands."""
+    sharing: Sharing = field(default_factory=Sharing)
+    """Which repositories read which others' memories."""
     _by_scope: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
     _by_signature: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
     _by_class: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
@@ -36,7 +39,9 @@ class Snapshot:
     """Scope → programs named by the triggers of its own memories and the user's."""
 
     @classmethod
-    def of(cls, memories: Iterable[Memory], etag: str = "", left_out: int = 0) -> Snapshot:
+    def of(
+        cls, memories: Iterable[Memory], etag: str = "", left_out: int = 0, sharing: Sharing | None = None
+    ) -> Snapshot:
         """The snapshot of those memories that are eligible. O(n log n)."""
         ranked = tuple(sorted((memory for memory in memories if is_eligible(memory)), key=standing))
         by_scope: dict[tuple[str, ...], list[Memory]] = {}
@@ -52,14 +57,25 @@ class Snapshot:
                 by_signature.setdefault((memory.scope, signature), []).append(memory)
             if trigger.program and trigger.error_class:
                 by_class.setdefault((memory.scope, trigger.program, trigger.error_class), []).append(memory)
-        everywhere = by_program.get(USER_SCOPE, set())
-        programs = MappingProxyType({scope: frozenset(names | everywhere) for scope, names in by_program.items()})
-        return cls(ranked, etag, left_out, _freeze(by_scope), _freeze(by_signature), _freeze(by_class), programs)
+        sharing = sharing or Sharing()
+        programs = MappingProxyType(
+            {
+                scope: frozenset(name for read in sharing.scopes(scope) for name in by_program.get(read, ()))
+                for scope in (*by_program, *sharing.forks)
+            }
+        )
+        return cls(
+            ranked, etag, left_out, sharing, _freeze(by_scope), _freeze(by_signature), _freeze(by_class), programs
+        )
 
-    def in_scope(self, scope: str, harness: str) -> Iterator[Memory]:
-        """Memories of the repository and of the user that hold for the harness, best first. Lazy."""
-        lists = (self._by_scope.get((name,), ()) for name in _scopes(scope))
-        return (memory for memory in heapq.merge(*lists, key=standing) if suits(memory, harness))
+    def in_scope(self, scope: str, harness: str, sub_path: str = "") -> Iterator[Memory]:
+        """Memories of the repository, its upstream and the user that hold for the harness, best first. Lazy."""
+        lists = (self._by_scope.get((name,), ()) for name in self.sharing.scopes(scope))
+        return (
+            memory
+            for memory in heapq.merge(*lists, key=standing)
+            if suits(memory, harness) and memory.holds_in(sub_path) and self.sharing.lets(memory, scope)
+        )
 
     def failing_programs(self, scope: str) -> frozenset[str]:
         """Programs of which a failure could be answered there; '' among them means any. Empty: nobody need look."""
@@ -70,13 +86,13 @@ class Snapshot:
         """Memories that answer a failure in that repository, most exact first, each once."""
         found = [
             Match(memory, tier)
-            for name in _scopes(scope)
+            for name in self.sharing.scopes(scope)
             for index, key, tier in (
                 (self._by_signature, (name, signature), Tier.SIGNATURE),
                 (self._by_class, (name, program, error_class), Tier.PROGRAM_AND_CLASS),
             )
             for memory in (index.get(key, ()) if all(key) else ())
-            if suits(memory, harness)
+            if suits(memory, harness) and self.sharing.lets(memory, scope)
         ]
         return order_matches(found)
 
@@ -99,7 +115,7 @@ def snapshot_from_json(data: Any, etag: str = "", known: Iterable[Memory] = ()) 
         memory = _read(entry, before)
         if memory is not None:
             memories.append(memory)
-    return Snapshot.of(memories, etag, len(entries) - len(memories))
+    return Snapshot.of(memories, etag, len(entries) - len(memories), sharing_from_json(data))
 
 
 def _read(entry: Any, before: Mapping[tuple[str, int], Memory]) -> Memory | None:
@@ -114,10 +130,6 @@ def _read(entry: Any, before: Mapping[tuple[str, int], Memory]) -> Memory | None
     except (ValueError, TypeError, ArithmeticError):
         return None
     return memory
-
-
-def _scopes(scope: str) -> tuple[str, ...]:
-    return (scope, USER_SCOPE) if scope != USER_SCOPE else (USER_SCOPE,)
 
 
 def _freeze(index: dict[tuple[str, ...], list[Memory]]) -> _Index:

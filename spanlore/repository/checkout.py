@@ -34,6 +34,8 @@ class Checkout:
     """'' on a detached head."""
     root: Path | None = None
     """Top of this working tree; a linked worktree's own."""
+    upstream: str = ""
+    """Scope of what it was forked from, as a remote named `upstream` tells; '' for no fork."""
 
 
 def locate(cwd: Path) -> Checkout:
@@ -43,11 +45,13 @@ def locate(cwd: Path) -> Checkout:
         git_dir = _git_dir(folder / ".git")
         if git_dir is not None:
             common = _common_dir(git_dir)
+            scope = _scope(common)
             return Checkout(
-                scope=_scope(common),
+                scope=scope,
                 sub_path="" if cwd == folder else cwd.relative_to(folder).as_posix(),
                 branch=_branch(git_dir),
                 root=folder,
+                upstream=_upstream(common, scope),
             )
     return Checkout()
 
@@ -89,6 +93,11 @@ def _scope(common: Path) -> str:
     if not url:
         return f"path:{home}"
     return scope_of_remote(url) or _scope_of_path(url, home)
+
+
+def _upstream(common: Path, scope: str) -> str:
+    parent = scope_of_remote(_remotes(_read(common / "config")).get("upstream", ""))
+    return parent if parent != scope else ""
 
 
 def _scope_of_path(url: str, home: Path) -> str:

@@ -101,6 +101,21 @@ class Paths:
         """The embedded chDB store."""
         return self.state_dir / "store"
 
+    @property
+    def notes_dir(self) -> Path:
+        """Memories as Markdown, unless `notes.directory` says otherwise."""
+        return self.state_dir / "notes"
+
+    @property
+    def notes_index(self) -> Path:
+        """JSON: what each note said when it was last in step."""
+        return self.state_dir / "notes.json"
+
+    @property
+    def prompts_dir(self) -> Path:
+        """The user's own versions of the judge's prompts."""
+        return self.config_dir / "prompts"
+
     def ensure(self) -> None:
         """Makes the directories, 0700."""
         for folder in (

@@ -131,6 +131,67 @@ class MiningSettings(_Section):
     pair_window_s: float = Field(600, gt=0, description="How long after a failure its fix may come, idle time removed.")
 
 
+class MemorySettings(_Section):
+    """Whose memories are shared with whom, and how many are kept."""
+
+    isolation: Literal["shared", "harness"] = Field(
+        "shared", description="shared: facts learned with one agent serve all; harness: every agent has its own."
+    )
+    public_repositories: tuple[str, ...] = Field(
+        (),
+        description="Scope keys of public repositories (`*` matches): what was learned elsewhere is not shown there.",
+    )
+    forks: dict[str, str] = Field(
+        default_factory=dict,
+        description="A fork and what it reads from: `host/me/name=host/them/name,…`; a remote `upstream` counts too.",
+    )
+    max_active: int = Field(200, ge=1, description="Shown memories a scope; beyond it those worth least go.")
+    max_candidates: int = Field(500, ge=1, description="Candidates a scope; beyond it those worth least go.")
+
+    @field_validator("public_repositories", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+    @field_validator("forks", mode="before")
+    @classmethod
+    def _pairs(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        pairs = [word.split("=", 1) for word in value.split(",") if word.strip()]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError("write fork=upstream, separated by commas")
+        return {fork.strip(): parent.strip() for fork, parent in pairs}
+
+
+class JudgeSettings(_Section):
+    """The model that may look at candidates, and what it may cost. Off without a key."""
+
+    api_key: str = Field("", description="Key of the judge's API. Empty: no model is ever asked, templates decide.")
+    base_url: str = Field("https://api.anthropic.com", description="Any Anthropic-compatible API, a local one as well.")
+    model: str = Field("claude-haiku-4-5", description="A cheap model is enough: it only answers keep or refuse.")
+    max_tokens_per_day: int = Field(200_000, ge=0, description="Input and output tokens a day.")
+    max_tokens_per_session: int = Field(20_000, ge=0, description="Input and output tokens a mined session.")
+    max_usd_per_day: float = Field(0.25, ge=0, description="US dollars a day; a model of unknown price costs 0 here.")
+    max_usd_per_session: float = Field(0.02, ge=0, description="US dollars a mined session.")
+    timeout_s: float = Field(30, gt=0, description="How long one answer may take.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_url(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://")):
+            raise ValueError("it must be an http:// or https:// URL")
+        return value
+
+
+class NotesSettings(_Section):
+    """Memories as Markdown files that a person may edit."""
+
+    enabled: bool = Field(False, description="On: the daemon keeps the notes in step after every mining run.")
+    directory: str = Field("", description="Where the notes lie. Empty: `notes` in the state directory.")
+    inside_working_tree: bool = Field(False, description="On: the directory may lie inside a git working tree.")
+
+
 class Settings(_Section):
     """All settings of one spanlore installation."""
 
@@ -147,6 +208,9 @@ class Settings(_Section):
     injection: InjectionSettings = Field(default_factory=lambda: InjectionSettings())
     capture: CaptureSettings = Field(default_factory=lambda: CaptureSettings())
     mining: MiningSettings = Field(default_factory=lambda: MiningSettings())
+    memory: MemorySettings = Field(default_factory=lambda: MemorySettings())
+    judge: JudgeSettings = Field(default_factory=lambda: JudgeSettings())
+    notes: NotesSettings = Field(default_factory=lambda: NotesSettings())
 
     @field_validator("upstreams", mode="before")
     @classmethod

@@ -1,12 +1,15 @@
+import json
 from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanlore.memory.anchor import AnchorState
 from spanlore.memory.memory import Kind, Memory, Status
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.stated import forget
-from spanlore_extractor.run import Progress, Report, Rules, mine
+from spanlore_extractor.run import FORKS_KEY, Progress, Report, Rules, mine
 from support.collecting import Collecting
 from support.told import START_NS, Told, corrected, failing_tests
 
@@ -97,6 +100,7 @@ def test_a_dry_run_changes_nothing(collector: Collecting) -> None:
 
 def test_everything_again_changes_nothing(collector: Collecting) -> None:
     """Mining all sessions once more gives no operation."""
+    collector.send(corrected("again-1", "never use globals", repository="github.com/example/again").spans())
     run(collector)
 
     again = run(collector, everything=True)
@@ -171,3 +175,53 @@ def test_broken_progress_starts_again() -> None:
         == Progress()
     )
     assert replace(Progress(), watermark_ms=3) != Progress()
+
+
+def test_every_agent_for_itself(collector: Collecting) -> None:
+    """With isolation the same fact learned by two agents is two memories, each its agent's own."""
+    scope = "github.com/example/isolated"
+    for number, harness in enumerate(("claude-code", "codex")):
+        told = corrected(f"{scope}-{number}", "never use globals", repository=scope, harness=harness)
+        collector.send(told.spans())
+    mine(collector.reader, collector.client, replace(RULES, is_isolated=True), LATER_NS)
+
+    assert sorted(memory.harness for memory in memories(collector, scope)) == ["claude-code", "codex"]
+
+
+def test_old_memories_fade_once_a_day(collector: Collecting) -> None:
+    """Without any session; a later session brings it back."""
+    scope = "github.com/example/fading"
+    for number in (1, 2):
+        collector.send(failing_tests(f"fading-{number}", START_NS + number * 10**12, repository=scope).spans())
+    run(collector)
+    [fresh] = memories(collector, scope)
+    run(collector, START_NS + 200 * 86_400 * 10**9)
+    [faded] = memories(collector, scope)
+    collector.send(failing_tests("fading-3", START_NS + 201 * 86_400 * 10**9, repository=scope).spans())
+    run(collector, START_NS + 202 * 86_400 * 10**9)
+    [back] = memories(collector, scope)
+
+    assert [memory.status for memory in (fresh, faded, back)] == [Status.ACTIVE, Status.CANDIDATE, Status.ACTIVE]
+
+
+def test_the_tree_and_the_fork_of_a_session(collector: Collecting, tmp_path: Path) -> None:
+    """Where the session's checkout is still there, anchors are looked for, and its upstream is told to the proxy."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    remotes = '[remote "origin"]\n\turl = https://h.org/me/app\n[remote "upstream"]\n\turl = https://h.org/them/app\n'
+    (tmp_path / ".git" / "config").write_text(remotes)
+    (tmp_path / "package.json").write_text('{"scripts": {"test": "bun test"}}')
+    for number in (1, 2):
+        about = {"repository": "h.org/me/app", "cwd": str(tmp_path)}
+        collector.send(failing_tests(f"tree-{number}", START_NS + number * 10**12, **about).spans())
+    run(collector)
+    [there] = memories(collector, "h.org/me/app")
+    (tmp_path / "package.json").write_text('{"scripts": {}}')
+    told = Told("tree-3", "h.org/me/app", start_ns=START_NS + 10**13, cwd=str(tmp_path)).human("go").run("ls", "x")
+    collector.send(told.spans())
+    run(collector)
+    [gone] = memories(collector, "h.org/me/app")
+
+    assert (there.anchor_state, gone.anchor_state) == (AnchorState.FRESH, AnchorState.ORPHANED)
+    assert gone.id not in [memory.id for memory in collector.client.snapshot()]
+    assert json.loads(collector.client.mining_state(FORKS_KEY) or "{}")["h.org/me/app"] == "h.org/them/app"

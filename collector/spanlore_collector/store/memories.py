@@ -18,6 +18,10 @@ from clickhouse_connect.driver.client import Client
 
 from spanlore.memory.memory import Memory, memory_from_json, memory_to_json
 from spanlore.memory.operations import Operation
+from spanlore.memory.sharing import Sharing, sharing_to_json
+
+FORKS_KEY = "forks"
+"""Mining's state: JSON of fork → upstream, as checkouts on this machine tell."""
 
 
 class ConflictError(ValueError):
@@ -62,7 +66,8 @@ class EventRow(NamedTuple):
 class MemoryTable:
     """All memories. Made and changed on the writer's thread, read from anywhere."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, sharing: Sharing | None = None) -> None:
+        self._sharing = sharing or Sharing()
         self._memories = {memory.id: memory for memory in _newest(client)}
         self._mining: dict[str, str] = _pairs(
             client.query("SELECT key, argMax(value, updated_at) FROM mining_state GROUP BY key").result_rows
@@ -82,9 +87,18 @@ class MemoryTable:
         """(etag, JSON body) of the memories an agent may be shown."""
         if self._snapshot is None:
             shown = [memory_to_json(memory) for memory in self.all() if memory.is_shown]
-            body = orjson.dumps({"memories": shown})
+            body = orjson.dumps({"memories": shown, **sharing_to_json(self.sharing())})
             self._snapshot = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"', body
         return self._snapshot
+
+    def sharing(self) -> Sharing:
+        """Which repositories read which others' memories: as set, and as checkouts told."""
+        try:
+            seen = orjson.loads(self._mining.get(FORKS_KEY, "{}"))
+            found = {str(fork): str(parent) for fork, parent in seen.items()}
+        except (orjson.JSONDecodeError, AttributeError):
+            found = {}
+        return Sharing({**found, **self._sharing.forks}, self._sharing.public)
 
     def apply(self, client: Client, operations: Sequence[Operation]) -> int:
         """Applies the operations in order, all or none; returns how many changed something.
@@ -94,6 +108,7 @@ class MemoryTable:
         """
         state = dict(self._memories)
         events: list[EventRow] = []
+        at_ns = time.time_ns()
         for operation in operations:
             memory, current = operation.memory, state.get(operation.memory.id)
             if memory == current:
@@ -105,7 +120,7 @@ class MemoryTable:
                     "Read it again, and make the change from that."
                 )
             state[memory.id] = memory
-            events.append(_event(operation))
+            events.append(_event(operation, at_ns))
         if events:
             _insert(client, "memory_events", events)
             changed = [state[memory_id] for memory_id in dict.fromkeys(event.id for event in events)]
@@ -121,6 +136,8 @@ class MemoryTable:
         """Sets it."""
         client.insert("mining_state", [[key, value, time.time_ns()]], column_names=["key", "value", "updated_at"])
         self._mining = {**self._mining, key: value}
+        if key == FORKS_KEY:
+            self._snapshot = None
 
 
 def events_of(client: Client, memory_id: str) -> list[dict[str, Any]]:
@@ -185,7 +202,8 @@ def _row(memory: Memory) -> MemoryRow:
     )
 
 
-def _event(operation: Operation) -> EventRow:
+def _event(operation: Operation, at_ns: int) -> EventRow:
+    """`at_ns` is the same for all of one list: what was done at once can be undone at once."""
     memory = operation.memory
     return EventRow(
         id=memory.id,
@@ -193,6 +211,6 @@ def _event(operation: Operation) -> EventRow:
         verb=operation.verb.value,
         actor=operation.actor,
         reason=operation.reason,
-        at=time.time_ns(),
+        at=at_ns,
         json=orjson.dumps(memory_to_json(memory)).decode(),
     )

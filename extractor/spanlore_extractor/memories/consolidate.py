@@ -7,14 +7,27 @@ are immune, what was forgotten stays forgotten. Two fixes that are each other's 
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spanlore.memory.memory import Evidence, Kind, Memory, Source, Status, Trigger
+from spanlore.memory.memory import (
+    USER_SCOPE,
+    Evidence,
+    Kind,
+    Memory,
+    Source,
+    Status,
+    Trigger,
+    memory_id,
+)
 from spanlore.memory.operations import Operation, Verb
+from spanlore.memory.trust import prior_of
+from spanlore.recall.rank import MIN_CONFIDENCE
 from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.anchoring import anchors_of
 from spanlore_extractor.memories.gate import Decision, examine, promote
 from spanlore_extractor.memories.wording import text_of, why_of
 from spanlore_extractor.mining.candidate import Candidate
@@ -22,6 +35,8 @@ from spanlore_extractor.mining.lessons import ARROW
 
 MAX_EVIDENCE: Final = 24
 MAX_SIGNATURES: Final = 16
+MAX_SEEN: Final = 200
+"""Sessions a memory remembers beyond those it cites; what is that well known needs no more evidence."""
 _LIVE: Final = frozenset({Status.CANDIDATE, Status.TRIAL, Status.ACTIVE})
 _ENDED: Final = {
     Status.FORGOTTEN: "the user had it forgotten",
@@ -29,13 +44,11 @@ _ENDED: Final = {
     Status.SUPERSEDED: "it was superseded",
 }
 _AUTHORITY: Final = {Source.EXPLICIT: 3, Source.CORRECTION: 2}
-_PRIORS: Final[Mapping[Kind, tuple[float, float]]] = {
-    Kind.EXPLICIT: (9, 1),
-    Kind.CORRECTION: (4, 1),
-    Kind.USAGE: (3, 2),
-    Kind.HARNESS: (3, 2),
-}
-"""Beta counts before any evidence (research/memory-systems.md §5.4); 2:2 for the rest."""
+_HELD_TO_A_PLACE: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION})
+"""Kinds whose commands mean something else in another directory of the repository."""
+_STATED: Final = frozenset({Kind.CORRECTION, Kind.EXPLICIT})
+MIN_REPOSITORIES: Final = 2
+"""A preference that a person stated in so many repositories is theirs, not the repository's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +73,9 @@ def consolidate(
     recurrences: Mapping[str, Sequence[Evidence]],
     redactor: Redactor,
     now_ns: int,
+    against: Sequence[tuple[str, Evidence]] = (),
 ) -> Consolidation:
-    """Operations that bring `known` up to what `candidates` show.
+    """Operations that bring `known` up to what `candidates` show, and down to what is `against` (memory id, evidence).
 
     `recurrences` are failures by signature in all sessions, for traps: a code fix counts only where its failure came
     back in another session. `now_ns` only becomes the creation time of new memories.
@@ -71,6 +85,9 @@ def consolidate(
     opposites = _opposites(ordered)
     for candidate in ordered:
         state.take(_with_recurrences(candidate, recurrences), opposites)
+    for known_id, evidence in against:
+        state.weaken(known_id, evidence)
+    state.share_preferences()
     return Consolidation(tuple(state.operations), tuple(state.refused))
 
 
@@ -82,8 +99,9 @@ def authority(source: Source) -> int:
 def memory_of(candidate: Candidate, decision: Decision, now_ns: int) -> Memory:
     """A new memory from a candidate."""
     assert decision.status is not None
-    alpha, beta = _PRIORS.get(candidate.kind, (2, 2))
+    alpha, beta = prior_of(candidate.kind)
     sessions = _sessions(candidate.evidence)
+    evidence, seen = _bounded(candidate.evidence)
     return Memory(
         id=candidate.id,
         kind=candidate.kind,
@@ -97,13 +115,18 @@ def memory_of(candidate: Candidate, decision: Decision, now_ns: int) -> Memory:
         why=why_of(candidate),
         harness=candidate.harness,
         branch=candidate.branch,
+        sub_path=candidate.sub_path if candidate.kind in _HELD_TO_A_PLACE else "",
         trigger=candidate.trigger,
-        evidence=_bounded(candidate.evidence),
+        evidence=evidence,
+        seen=seen,
         session_count=len(sessions),
         alpha=float(alpha + len(sessions) - 1),
         beta=float(beta),
         created_at_ns=now_ns,
         updated_at_ns=candidate.time_ns,
+        valid_from_ns=min(item.time_ns for item in candidate.evidence),
+        lost_ns=candidate.lost_ns,
+        lost_calls=candidate.lost_calls,
         note=f"{decision.reason} ({candidate.explanation})",
     )
 
@@ -125,7 +148,9 @@ class _State:
     def take(self, candidate: Candidate, opposites: frozenset[str]) -> None:
         """Works one candidate in."""
         known = self.memories.get(candidate.id)
-        if known is not None and known.status in _ENDED:
+        if known is not None and known.status is Status.SUPERSEDED and self._is_restated(candidate, known):
+            self._revive(candidate, known)
+        elif known is not None and known.status in _ENDED:
             self._refuse(candidate, _ENDED[known.status])
         elif candidate.id in opposites:
             self._cancel(candidate, known)
@@ -178,24 +203,17 @@ class _State:
             self._supersede(memory, rivals)
 
     def _reinforce(self, candidate: Candidate, known: Memory) -> None:
-        fresh = [item for item in candidate.evidence if item.session_id not in _sessions(known.evidence)]
+        fresh = _fresh(candidate, known)
         if not fresh:
             return self._refuse(candidate, "known already, from the same session")
-        count = known.session_count + len(_sessions(fresh))
-        changed = _next(
-            known,
-            evidence=_bounded((*known.evidence, *fresh)),
-            session_count=count,
-            alpha=known.alpha + len(_sessions(fresh)),
-            updated_at_ns=max(known.updated_at_ns, *(item.time_ns for item in fresh)),
-            trigger=_merged(known.trigger, candidate.trigger),
-        )
+        changed = _reinforced(candidate, known, fresh)
+        count = changed.session_count
         rivals: list[Memory] = []
         if known.status in (Status.CANDIDATE, Status.TRIAL):
             decision = promote(candidate, count)
             rivals = self._rivals(candidate)
             blocked = any(r.pinned or authority(r.source) > authority(candidate.source) for r in rivals)
-            if decision.status is not None and not blocked:
+            if decision.status is not None and not blocked and changed.confidence >= MIN_CONFIDENCE:
                 changed = replace(changed, status=decision.status, note=decision.reason)
         self._do(Verb.REINFORCED, changed, f"seen again in {', '.join(sorted(_sessions(fresh)))}")
         if changed.is_shown and not known.is_shown:
@@ -206,8 +224,81 @@ class _State:
         for rival in rivals:
             if not rival.pinned and authority(rival.source) <= authority(memory.source):
                 note = f"superseded by {memory.id}"
-                ended = _next(rival, status=Status.SUPERSEDED, superseded_by=memory.id, note=note)
+                until_ns = max(memory.valid_from_ns, rival.valid_from_ns)
+                ended = _next(rival, status=Status.SUPERSEDED, superseded_by=memory.id, valid_to_ns=until_ns, note=note)
                 self._do(Verb.SUPERSEDED, ended, f"{memory.id} says otherwise of the same thing")
+
+    def weaken(self, known_id: str, evidence: Evidence) -> None:
+        """Counts a session in which the recommended form failed as it was to prevent."""
+        known = self.memories[known_id]
+        if known.status not in _LIVE or _is_counted(known, evidence.session_id):
+            return
+        changed = _next(known, beta=known.beta + 1, **_cited(known, [evidence]))
+        reason = f"it failed in session {evidence.session_id} itself"
+        if changed.is_shown and changed.confidence < MIN_CONFIDENCE and not changed.pinned:
+            changed = replace(changed, status=Status.CANDIDATE, note=f"no longer shown: {reason}")
+        self._do(Verb.WEAKENED, changed, reason)
+
+    def share_preferences(self) -> None:
+        """A preference shown in two repositories becomes the user's, beside those it came from."""
+        same: dict[tuple[str, str, str], list[Memory]] = defaultdict(list)
+        for _, memory in sorted(self.memories.items()):
+            is_own = memory.kind in _STATED and memory.status is Status.ACTIVE and not memory.harness
+            if is_own and memory.scope != USER_SCOPE and memory.evidence and not anchors_of(memory):
+                same[memory.subject, memory.slot, memory.value].append(memory)
+        for (subject, slot, value), memories in sorted(same.items()):
+            scopes = sorted({memory.scope for memory in memories})
+            identity = memory_id(USER_SCOPE, Kind.CORRECTION, subject, slot, value)
+            said = memory_id(USER_SCOPE, Kind.EXPLICIT, subject, slot, value)
+            if len(scopes) >= MIN_REPOSITORIES and identity not in self.memories and said not in self.memories:
+                self._share(identity, memories, scopes)
+
+    def _share(self, identity: str, memories: Sequence[Memory], scopes: Sequence[str]) -> None:
+        newest = max(memories, key=lambda memory: (memory.updated_at_ns, memory.id))
+        cited = sorted((item for memory in memories for item in memory.evidence), key=lambda item: item.time_ns)
+        note = f"the same preference in {len(scopes)} repositories: {', '.join(scopes)}"
+        alpha, beta = prior_of(Kind.CORRECTION)
+        shared = replace(
+            newest,
+            id=identity,
+            kind=Kind.CORRECTION,
+            source=Source.CORRECTION,
+            scope=USER_SCOPE,
+            origins=tuple(scopes),
+            branch="",
+            sub_path="",
+            anchors=(),
+            evidence=_bounded(cited)[0],
+            seen=(),
+            session_count=len(_sessions(cited)),
+            alpha=alpha + len(_sessions(cited)) - 1,
+            beta=beta,
+            pinned=False,
+            created_at_ns=self._now_ns,
+            valid_from_ns=min(memory.valid_from_ns for memory in memories),
+            note=note,
+            verdict="",
+            version=1,
+        )
+        self._do(Verb.ADDED, shared, note)
+
+    def _is_restated(self, candidate: Candidate, known: Memory) -> bool:
+        """Whether what was superseded was said again later, by a word that counts as much."""
+        by = self.memories.get(known.superseded_by)
+        if by is None or by.pinned or authority(by.source) > authority(candidate.source):
+            return False
+        return candidate.time_ns > by.updated_at_ns and bool(_fresh(candidate, known))
+
+    def _revive(self, candidate: Candidate, known: Memory) -> None:
+        changed = _reinforced(candidate, known, _fresh(candidate, known))
+        decision = promote(candidate, len(_sessions(candidate.evidence)))
+        assert decision.status is not None
+        note = f"it holds again: {decision.reason}"
+        changed = replace(changed, status=decision.status, superseded_by="", valid_to_ns=0, note=note)
+        rivals = self._rivals(candidate)
+        self._do(Verb.REINFORCED, changed, note)
+        if changed.is_shown:
+            self._supersede(changed, rivals)
 
     def _rivals(self, candidate: Candidate) -> list[Memory]:
         """Live memories that say something else of the same subject and slot, by id."""
@@ -275,12 +366,59 @@ def _sessions(evidence: Iterable[Evidence]) -> frozenset[str]:
     return frozenset(item.session_id for item in evidence)
 
 
-def _bounded(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """The first third and the newest; sessions once cited stay known through `session_count` only."""
+def _fresh(candidate: Candidate, known: Memory) -> list[Evidence]:
+    """The candidate's evidence from sessions that were not counted yet; none once enough were."""
+    if len(known.seen) >= MAX_SEEN:
+        return []
+    return [item for item in candidate.evidence if not _is_counted(known, item.session_id)]
+
+
+def _is_counted(known: Memory, session_id: str) -> bool:
+    return session_id in _sessions(known.evidence) or _digest(session_id) in known.seen
+
+
+def _reinforced(candidate: Candidate, known: Memory, fresh: Sequence[Evidence]) -> Memory:
+    new = len(_sessions(fresh))
+    return _next(
+        known,
+        session_count=known.session_count + new,
+        alpha=known.alpha + new,
+        updated_at_ns=max(known.updated_at_ns, *(item.time_ns for item in fresh)),
+        valid_from_ns=min(known.valid_from_ns or candidate.time_ns, *(item.time_ns for item in fresh)),
+        trigger=_merged(known.trigger, candidate.trigger),
+        sub_path=_common(known.sub_path, candidate.sub_path) if known.kind in _HELD_TO_A_PLACE else known.sub_path,
+        lost_ns=max(known.lost_ns, candidate.lost_ns),
+        lost_calls=max(known.lost_calls, candidate.lost_calls),
+        **_cited(known, fresh),
+    )
+
+
+def _cited(known: Memory, fresh: Sequence[Evidence]) -> dict[str, tuple[Evidence, ...] | tuple[str, ...]]:
+    evidence, left_out = _bounded((*known.evidence, *fresh))
+    return {"evidence": evidence, "seen": tuple(dict.fromkeys((*known.seen, *left_out)))}
+
+
+def _bounded(evidence: Sequence[Evidence]) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
+    """(the first third and the newest, digests of the sessions that are no longer cited)."""
     if len(evidence) <= MAX_EVIDENCE:
-        return tuple(evidence)
+        return tuple(evidence), ()
     first = MAX_EVIDENCE // 3
-    return (*evidence[:first], *evidence[first - MAX_EVIDENCE :])
+    kept = (*evidence[:first], *evidence[first - MAX_EVIDENCE :])
+    return kept, tuple(_digest(session) for session in sorted(_sessions(evidence) - _sessions(kept)))
+
+
+def _digest(session_id: str) -> str:
+    return hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=5).hexdigest()
+
+
+def _common(one: str, other: str) -> str:
+    """The directory that holds both."""
+    shared = []
+    for word, other_word in zip(one.split("/"), other.split("/"), strict=False):
+        if word != other_word:
+            break
+        shared.append(word)
+    return "/".join(shared)
 
 
 def _merged(one: Trigger, other: Trigger) -> Trigger:

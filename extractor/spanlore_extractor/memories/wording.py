@@ -63,13 +63,20 @@ def day_of(time_ns: int) -> str:
 
 def quoted_parts(text: str) -> list[str]:
     """What stands in back-ticks or “…” in a text of ours, without the mark of a cut."""
-    out = []
-    for opening, closing in (("`", "`"), ("“", "”")):
-        rest = text
-        while opening in rest:
-            part, found, rest = rest.partition(opening)[2].partition(closing)
-            if found:
-                out.append(part.removesuffix(_MORE).strip())
+    return [part.removesuffix(_MORE).strip() for part in (*code_parts(text), *_between(text, "“", "”"))]
+
+
+def code_parts(text: str) -> list[str]:
+    """What stands in back-ticks in a text of ours, in order: what failed first, what worked last."""
+    return _between(text, "`", "`")
+
+
+def _between(text: str, opening: str, closing: str) -> list[str]:
+    out, rest = [], text
+    while opening in rest:
+        part, found, rest = rest.partition(opening)[2].partition(closing)
+        if found:
+            out.append(part)
     return out
 
 

@@ -30,6 +30,8 @@ class Candidate:
     """Which rule found it, for people."""
     harness: str = ""
     branch: str = ""
+    sub_path: str = ""
+    """Where below the repository's root it was learned."""
     trigger: Trigger = field(default_factory=Trigger)
     failed: str = ""
     """The call that failed, or the path that was not there."""

@@ -6,7 +6,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
+from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
 from spanlore.memory.operations import Operation, Verb, operation_to_json
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.consolidate import MAX_EVIDENCE, Consolidation, authority, consolidate
@@ -213,3 +213,48 @@ def test_the_order_of_candidates_does_not_matter(candidates: list[Candidate], ra
         return orjson.dumps([operation_to_json(operation) for operation in result.operations])
 
     assert dumped(run(candidates)) == dumped(run(shuffled))
+
+
+def test_a_preference_of_two_repositories_is_the_users() -> None:
+    """Stated in both and nothing of a repository's own; it says where it comes from, and is made once."""
+    both = [said("use uv", f"s{number}", number, scope=f"h/a/{number}") for number in (1, 2)]
+    known = applied((), run(both).operations)
+    [shared] = [memory for memory in known if memory.scope == USER_SCOPE]
+
+    assert (shared.status, shared.origins, shared.session_count) == (Status.ACTIVE, ("h/a/1", "h/a/2"), 2)
+    assert not run(both, known).operations
+    told = [replace(item, quote="keep src/a.py short") for item in both]
+    cited = [replace(item, evidence=(replace(item.evidence[0], quote=item.quote),)) for item in told]
+    assert not [item for item in run(cited).operations if item.memory.scope == USER_SCOPE]
+
+
+def test_what_was_superseded_holds_again_when_it_is_said_again() -> None:
+    """Later than what superseded it, and by a word that counts as much; the other is superseded then."""
+    first, second = said("use uv", "s1", 1), said("use pip", "s2", 2)
+    known = applied((), run([first, second]).operations)
+    again = run([said("use uv", "s3", 3)], known)
+    after = {memory.value: memory for memory in applied(known, again.operations)}
+
+    assert (after["use uv"].status, after["use pip"].status) == (Status.ACTIVE, Status.SUPERSEDED)
+    assert after["use uv"].valid_to_ns == 0 < after["use pip"].valid_to_ns
+    assert not run([said("use uv", "s0", 1)], known).operations, "said before it was superseded"
+
+
+def test_no_session_counts_twice() -> None:
+    """Not even one whose evidence is no longer cited."""
+    many = [usage(f"s{number}", at=number) for number in range(MAX_EVIDENCE + 12)]
+    known = applied((), run(many).operations)
+
+    assert known[0].session_count == len(many)
+    assert len(known[0].seen) == 12
+    assert not run(many, known).operations
+
+
+def test_a_command_holds_where_it_was_learned() -> None:
+    """Seen below two directories it holds for what is above both; a person's rule holds for all of it."""
+    [one] = applied((), run([usage("s1", sub_path="web/app")]).operations)
+    [both] = applied([one], run([usage("s2", at=1, sub_path="web/api")], [one]).operations)
+    [rule] = applied((), run([said("use uv", sub_path="web/app")]).operations)
+
+    assert (one.sub_path, both.sub_path, rule.sub_path) == ("web/app", "web", "")
+    assert one.holds_in("web/app/src") and one.holds_in("") and not one.holds_in("web/application")

@@ -31,11 +31,12 @@ def test_relative_directories_are_made_absolute(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_everything_lies_below_the_state_directory() -> None:
-    """Nothing is written elsewhere; only the config file lies in the config directory."""
+    """Nothing is written elsewhere; only what the user writes lies in the config directory."""
     paths = Paths(config_dir=Path("/c"), state_dir=Path("/s"))
     places = {name: getattr(paths, name) for name, value in vars(Paths).items() if isinstance(value, property)}
 
     assert places.pop("config_file") == Path("/c/config.toml")
+    assert places.pop("prompts_dir") == Path("/c/prompts")
     assert all(place.is_relative_to("/s") for place in places.values())
     assert len(set(places.values())) == len(places)
 
