@@ -2,7 +2,8 @@
 
 Built once per change, in the background, and never changed: sorted by standing and indexed by scope, by failure
 signature, and by program and error class, so that a decision on the request path touches a few entries however many
-memories there are. Evidence is dropped on reading: it is for people, and it is most of the bytes.
+memories there are. Evidence is dropped on reading: it is for people, and it is most of the bytes. The words of a memory
+are counted once; the next snapshot takes them over.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from spanlore.memory.memory import USER_SCOPE, Memory, memory_from_json
 from spanlore.memory.sharing import Sharing, sharing_from_json
+from spanlore.recall.index import Document, Hit, Index
 from spanlore.recall.rank import Match, Tier, is_eligible, order_matches, standing, suits
 
 type _Index = Mapping[tuple[str, ...], tuple[Memory, ...]]
@@ -37,12 +39,21 @@ class Snapshot:
     _by_class: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
     _programs: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     """Scope → programs named by the triggers of its own memories and the user's."""
+    _documents: Mapping[str, Document] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    """Memory id → its words."""
+    _indexes: Mapping[str, Index] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    """By scope."""
 
     @classmethod
     def of(
-        cls, memories: Iterable[Memory], etag: str = "", left_out: int = 0, sharing: Sharing | None = None
+        cls,
+        memories: Iterable[Memory],
+        etag: str = "",
+        left_out: int = 0,
+        sharing: Sharing | None = None,
+        before: Snapshot | None = None,
     ) -> Snapshot:
-        """The snapshot of those memories that are eligible. O(n log n)."""
+        """The snapshot of those memories that are eligible. O(n log n). What `before` knows of them is taken over."""
         ranked = tuple(sorted((memory for memory in memories if is_eligible(memory)), key=standing))
         by_scope: dict[tuple[str, ...], list[Memory]] = {}
         by_signature: dict[tuple[str, ...], list[Memory]] = {}
@@ -64,8 +75,19 @@ class Snapshot:
                 for scope in (*by_program, *sharing.forks)
             }
         )
+        documents = _documents(ranked, before)
+        indexes = {key[0]: Index([documents[memory.id] for memory in found]) for key, found in by_scope.items()}
         return cls(
-            ranked, etag, left_out, sharing, _freeze(by_scope), _freeze(by_signature), _freeze(by_class), programs
+            ranked,
+            etag,
+            left_out,
+            sharing,
+            _freeze(by_scope),
+            _freeze(by_signature),
+            _freeze(by_class),
+            programs,
+            MappingProxyType(documents),
+            MappingProxyType(indexes),
         )
 
     def in_scope(self, scope: str, harness: str, sub_path: str = "") -> Iterator[Memory]:
@@ -76,6 +98,25 @@ class Snapshot:
             for memory in heapq.merge(*lists, key=standing)
             if suits(memory, harness) and memory.holds_in(sub_path) and self.sharing.lets(memory, scope)
         )
+
+    def search(self, scope: str, harness: str, query: str, limit: int, sub_path: str = "") -> list[Hit]:
+        """Memories of the repository, its upstream and the user that hold for the harness and share words with the
+        query, best first."""
+
+        def admits(memory: Memory) -> bool:
+            return suits(memory, harness) and memory.holds_in(sub_path) and self.sharing.lets(memory, scope)
+
+        hits = [
+            hit
+            for name in self.sharing.scopes(scope)
+            if name in self._indexes
+            for hit in self._indexes[name].search(query, limit, admits)
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, standing(hit.memory)))[:limit]
+
+    def holds_any(self, scope: str) -> bool:
+        """Whether there is any memory for the repository."""
+        return any((name,) in self._by_scope for name in self.sharing.scopes(scope))
 
     def failing_programs(self, scope: str) -> frozenset[str]:
         """Programs of which a failure could be answered there; '' among them means any. Empty: nobody need look."""
@@ -97,11 +138,11 @@ class Snapshot:
         return order_matches(found)
 
 
-def snapshot_from_json(data: Any, etag: str = "", known: Iterable[Memory] = ()) -> Snapshot:
+def snapshot_from_json(data: Any, etag: str = "", before: Snapshot | None = None) -> Snapshot:
     """The snapshot in the collector's answer, `{"memories": [...]}` or the bare list.
 
-    An entry this version can't read (a newer kind) is left out and counted, it does not cost the rest. `known` are
-    memories of the previous snapshot: an entry of the same id and version is not read again.
+    An entry this version can't read (a newer kind) is left out and counted, it does not cost the rest. An entry that
+    `before` holds, of the same id and version, is not read again.
 
     Raises:
         ValueError: not a snapshot at all.
@@ -109,13 +150,23 @@ def snapshot_from_json(data: Any, etag: str = "", known: Iterable[Memory] = ()) 
     entries = data.get("memories") if isinstance(data, dict) else data
     if not isinstance(entries, list):
         raise ValueError("not a snapshot: no list of memories")
-    before = {(memory.id, memory.version): memory for memory in known}
+    known = {(memory.id, memory.version): memory for memory in before.memories} if before else {}
     memories: list[Memory] = []
     for entry in entries:
-        memory = _read(entry, before)
+        memory = _read(entry, known)
         if memory is not None:
             memories.append(memory)
-    return Snapshot.of(memories, etag, len(entries) - len(memories), sharing_from_json(data))
+    return Snapshot.of(memories, etag, len(entries) - len(memories), sharing_from_json(data), before)
+
+
+def _documents(memories: Iterable[Memory], before: Snapshot | None) -> dict[str, Document]:
+    known = before._documents if before else {}
+    out: dict[str, Document] = {}
+    for memory in memories:
+        document = known.get(memory.id)
+        # The very same object: an unchanged entry is not read again.
+        out[memory.id] = document if document is not None and document.memory is memory else Document.of(memory)
+    return out
 
 
 def _read(entry: Any, before: Mapping[tuple[str, int], Memory]) -> Memory | None:

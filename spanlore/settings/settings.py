@@ -76,6 +76,9 @@ class InjectionSettings(_Section):
     )
     session_block_tokens: int = Field(500, ge=0, le=4000, description="Budget of the block in the system prompt.")
     failure_hint_tokens: int = Field(150, ge=0, le=2000, description="Budget of a hint beside a failing tool result.")
+    task_hint_tokens: int = Field(250, ge=0, le=2000, description="Budget of a hint behind a new prompt; 0: none.")
+    family_hint: bool = Field(False, description="Also a hint where a prompt asks for tests or a release.")
+    family_hint_tokens: int = Field(200, ge=0, le=2000, description="Its budget.")
     withhold_share: float = Field(
         0.1,
         ge=0,

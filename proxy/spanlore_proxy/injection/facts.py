@@ -14,19 +14,20 @@ from typing import Any, Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import ToolCall, ToolResult
+from spanlore.harness.human import human_messages
 from spanlore.harness.outcome import judge
 from spanlore.harness.printed import read_printed
 from spanlore.signature.command import parse_command, shell_text
 from spanlore.signature.failure import Signature, signature_of
 from spanlore.spans.ids import conversation_id_of
-from spanlore.spans.place import Outcome, Workplace
+from spanlore.spans.place import Channel, Outcome, Workplace
 from spanlore_proxy.conversation.agent import Identity, system_texts, texts_of
 from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.late import command_behind
 from spanlore_proxy.conversation.view import View
 from spanlore_proxy.injection.layouts.layout import Layout
 from spanlore_proxy.injection.layouts.table import LAYOUTS
-from spanlore_proxy.injection.ledger import Entry, Placement
+from spanlore_proxy.injection.ledger import PROMPT_KINDS, Entry, Placement
 from spanlore_proxy.injection.wording import shown_ids
 from spanlore_proxy.wire.codecs import CODECS
 from spanlore_proxy.wire.request import WireRequest
@@ -60,6 +61,14 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a person typed and nothing has answered yet."""
+
+    text: str
+    anchor: Anchor
+
+
+@dataclass(frozen=True, slots=True)
 class RequestFacts:
     """One request, as far as injection cares."""
 
@@ -81,7 +90,11 @@ class RequestFacts:
     """Names the summary that the agent's newest compaction left; '' when there was none, or nothing tells."""
     failures: tuple[Failure, ...] = ()
     anchors: Mapping[str, Anchor] = field(default_factory=dict)
-    """tool_use id → where it stands, of the ids the ledger has hints for."""
+    """`Placement.anchor` → where it stands, of the ledger's hints."""
+    prompt: Prompt | None = None
+    """The newest, of the main agent, where a hint has room behind it."""
+    sub_path: str = ""
+    """Working directory below the repository's root."""
     is_continued: bool = False
     """The provider holds the history: only what is new is on the wire, and what was placed before stands there."""
     system_texts: tuple[str, ...] = ()
@@ -112,12 +125,13 @@ def read_facts(
     conversation: str,
     entry: Entry | None,
     programs: frozenset[str],
+    wants_prompt: bool = False,
 ) -> RequestFacts:
     """The facts of a request.
 
     `conversation` is its `conversation_key`, `entry` what the ledger knows of it. Only failures of the `programs`
     are looked for ('' stands for any): finding a signature in a long output costs the most of all this, and nothing
-    could answer the others anyway.
+    could answer the others anyway. The prompt is looked for where it is wanted.
     """
     messages = request.raw_messages
     layout = LAYOUTS[request.dialect]
@@ -137,6 +151,8 @@ def read_facts(
         epoch=_epoch(request, layout, identity),
         failures=tuple(_failures(request, layout, identity.harness, programs)) if programs else (),
         anchors=_anchors(request, layout, entry.hints) if entry else {},
+        prompt=_prompt(request, layout, identity) if wants_prompt else None,
+        sub_path=workplace.sub_path,
         is_continued=layout.is_continued(request),
         system_texts=system,
         opening_texts=tuple(text for message in messages[:first_answer] for text in texts_of(message.get("content"))),
@@ -188,6 +204,20 @@ def _failures(request: WireRequest, layout: Layout, harness: str, programs: froz
             yield Failure(result.id, anchor, failed.hash, failed.program, failed.error_class)
 
 
+def _prompt(request: WireRequest, layout: Layout, identity: Identity) -> Prompt | None:
+    """The newest words of a person behind the model's newest message."""
+    view = View(request, READERS[request.dialect], chain=b"")
+    for index in range(len(view) - 1, view.after_last_answer() - 1, -1):
+        if not layout.takes_prompt_hint(request, index):
+            continue
+        said = human_messages([view.message(index)], identity.harness, identity.call_class)
+        text = "\n".join(one.text for one in said if one.channel is not Channel.REJECTION_REASON)
+        if text.strip():
+            digest = CODECS[request.dialect].message_digest(request.raw_messages[index]).hex()
+            return Prompt(text, Anchor(index, digest))
+    return None
+
+
 def _failed(view: View, index: int, result: ToolResult, harness: str, programs: frozenset[str]) -> Signature | None:
     """The signature, as the tracker makes it, of a failure of one of the programs; None for everything else."""
     _, calls = view.tool_calls_before(view.after_last_answer())
@@ -209,7 +239,7 @@ def _program(call: ToolCall) -> str:
 
 
 def _anchors(request: WireRequest, layout: Layout, hints: Iterable[Placement]) -> dict[str, Anchor]:
-    """Where the results that have a hint stand now: mostly where they stood, else all messages are looked through.
+    """Where the messages that have a hint stand now: mostly where they stood, else all messages are looked through.
 
     Some servers give the calls of every answer the same ids; of several results the one that is as it was counts.
     """
@@ -219,10 +249,12 @@ def _anchors(request: WireRequest, layout: Layout, hints: Iterable[Placement]) -
     moved: dict[str, str] = {}
     for hint in hints:
         raw = messages[hint.message_index] if 0 <= hint.message_index < len(messages) else {}
-        if hint.anchor in layout.result_ids(raw) and digest(raw).hex() == hint.message_digest:
+        is_there = hint.kind in PROMPT_KINDS or hint.anchor in layout.result_ids(raw)
+        if raw and is_there and digest(raw).hex() == hint.message_digest:
             found[hint.anchor] = Anchor(hint.message_index, hint.message_digest)
         else:
             moved[hint.anchor] = hint.message_digest
+    prompts = {hint.anchor for hint in hints if hint.kind in PROMPT_KINDS} & moved.keys()
     for index, message in enumerate(messages if moved else ()):
         for id_ in moved.keys() & layout.result_ids(message):
             anchor = Anchor(index, digest(message).hex())
@@ -231,4 +263,9 @@ def _anchors(request: WireRequest, layout: Layout, hints: Iterable[Placement]) -
                 del moved[id_]
             else:
                 found.setdefault(id_, anchor)
+        if prompts and message.get("role") == "user" and layout.takes_prompt_hint(request, index):
+            stands = digest(message).hex()
+            for hint_anchor in [anchor for anchor in prompts if moved[anchor] == stands]:
+                found[hint_anchor] = Anchor(index, stands)
+                prompts.discard(hint_anchor)
     return found

@@ -128,6 +128,7 @@ class Injector:
             conversation=conversation,
             entry=entry,
             programs=snapshot.failing_programs(workplace.repository) if identity.call_class in _ANSWERED else _NONE,
+            wants_prompt=identity.call_class is CallClass.MAIN and snapshot.holds_any(workplace.repository),
         )
         self._check_deadline(started_ns)
         plan = decide(facts, snapshot, entry, self._settings.injection, self._now_ns())
@@ -234,6 +235,7 @@ def _shown(item: Placed) -> dict[str, Any]:
         "memory_ids": placement.memory_ids,
         "bytes": len(placement.text.encode()),
         "first": item.is_new,
+        "position": item.index,
     }
 
 

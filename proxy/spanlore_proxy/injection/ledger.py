@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 
 class PlacementKind(StrEnum):
@@ -21,9 +21,17 @@ class PlacementKind(StrEnum):
     """Last in the system prompt."""
     FAILURE_HINT = "failure_hint"
     """Beside a failing tool result."""
+    TASK_HINT = "task_hint"
+    """Behind a new prompt that names what a memory is about."""
+    FAMILY_HINT = "family_hint"
+    """Behind a prompt that asks for tests or a release."""
 
 
-SYSTEM_ANCHOR = "system"
+PROMPT_KINDS: Final = frozenset({PlacementKind.TASK_HINT, PlacementKind.FAMILY_HINT})
+"""Those that stand behind a prompt; their anchor is the kind and the digest of the prompt's message."""
+
+
+SYSTEM_ANCHOR: Final = "system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,7 @@ class Placement:
 
     kind: PlacementKind
     anchor: str
-    """`system`, or the id of the tool call whose result it stands beside."""
+    """`system`; the id of the tool call whose result it stands beside; `KIND:DIGEST` of the prompt it stands behind."""
     text: str
     """Exactly what was inserted, unescaped."""
     memory_ids: tuple[str, ...]
@@ -68,7 +76,7 @@ class Entry:
     @property
     def hints(self) -> tuple[Placement, ...]:
         """All hints, oldest first."""
-        return tuple(item for item in self.placements if item.kind is PlacementKind.FAILURE_HINT)
+        return tuple(item for item in self.placements if item.kind is not PlacementKind.SESSION_BLOCK)
 
 
 class LedgerStore(Protocol):

@@ -1,17 +1,22 @@
-"""Whether a request already says what a memory would.
+"""Whether a request already says what a memory would, or says the opposite.
 
-The client's own instructions (CLAUDE.md, AGENTS.md, its native memory, the user's prompt) come first and need no
-repetition. Compared are words, with case and white space evened out; nothing here judges meaning.
+The client's own instructions (CLAUDE.md, AGENTS.md, GEMINI.md, its native memory and skills, the user's prompt) come
+first: they need no repetition, and where they contradict a memory, they win. Compared are words, with case and white
+space evened out; nothing here judges meaning.
 
 A memory counts as said when its text, or the user's words it was made of, stand anywhere in the system prompt or in the
 messages before the first answer; or when the value it teaches (a command, a path) stands in the *project's* part of
 them. The harness's own system prompt is full of example commands, so a value found there says nothing.
+
+A memory counts as contradicted when the project's part refuses what it recommends ("never use `npm`"), or orders what
+it refuses ("run `npm test`" where the memory says that this fails, or "pnpm, not npm"). Only forms with a verb of use
+count, so that "do not commit" speaks of no tool.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from spanlore.memory.memory import Kind, Memory, Source
@@ -22,8 +27,24 @@ MIN_VALUE_CHARS: Final = 8
 
 _PROJECT_MARK: Final = re.compile(
     r"Contents of \S+|Instructions from: |# claudeMd|# AGENTS\.md|Context from: |# Project Context|MEMORY\.md"
+    r"|GEMINI\.md|QWEN\.md|<skills_instructions>|SKILL\.md"
 )
 """Where a harness begins to quote the project's files (research: wire §4)."""
+
+_USE: Final = r"(?:use|using|run|running|call|calling|invoke|prefer|choose)"
+_THING: Final = r"(?:`(?P<ticked>[^`\n]{2,80})`|(?P<word>[\w@][\w@./:+-]*\w))"
+_FAILS: Final = re.compile(r"`([^`\n]{2,80})` (?:fails|failed|does not|doesn't|is not|was not|kept failing)")
+_REFUSED: Final = re.compile(
+    rf"(?i)(?:\b(?:never|not|don't|avoid)\s+{_USE}|\bavoid|\b(?:instead of|rather than)(?:\s+{_USE})?|,\s*(?:and )?not)"
+    rf"\s+(?:the )?{_THING}"
+)
+_WANTED: Final = re.compile(rf"(?i)(?<!not )(?<!never )(?<!n't )\b{_USE}\s+(?:the )?{_THING}")
+_NEGATION: Final = (
+    r"(?:\b(?:never|not|don't|dont|cannot|can't)\s+(?:ever\s+)?(?:" + _USE + r"\s+)?|\bavoid\s+(?:" + _USE + r"\s+)?"
+    r"|\b(?:instead of|rather than|no longer)\s+(?:" + _USE + r"\s+)?)(?:the\s+)?`?"
+)
+_ORDER: Final = r"(?<!not )(?<!never )(?<!n't )(?<!avoid )\b" + _USE + r"\s+(?:the\s+)?`?"
+_END: Final = r"(?![\w./-]*\w)"
 
 _QUOTED: Final = frozenset({Source.CORRECTION, Source.EXPLICIT})
 _TAUGHT: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION})
@@ -47,6 +68,32 @@ class Said:
         is_taught = memory.kind in _TAUGHT and len(memory.value) >= MIN_VALUE_CHARS
         return is_taught and self._project.holds(memory.value)
 
+    def contradicts(self, memory: Memory) -> bool:
+        """Whether the project's files or the user's prompt say the opposite."""
+        wanted, refused = _stances(memory)
+        return any(self._project.matches(_NEGATION, thing) for thing in wanted - refused) or any(
+            self._project.matches(_ORDER, thing, without=wanted) for thing in refused - wanted
+        )
+
+    def objection(self, memory: Memory) -> str:
+        """Why the memory is not to be shown: contradicted, said, or '' for no reason."""
+        if self.contradicts(memory):
+            return "contradicted"
+        return "said" if self.says(memory) else ""
+
+
+def _stances(memory: Memory) -> tuple[set[str], set[str]]:
+    """(what a memory recommends, what it says fails or is not to be used), in lower case."""
+    refused = {found[1] for found in _FAILS.finditer(memory.text)}
+    refused |= {found["ticked"] or found["word"] for found in _REFUSED.finditer(memory.text)}
+    wanted = {memory.value} if memory.kind in _TAUGHT and memory.value else set()
+    wanted |= {
+        found["ticked"] or found["word"]
+        for found in _WANTED.finditer(memory.text)
+        if memory.text.count("`", 0, found.start()) % 2 == 0  # `uv run pytest` recommends no pytest
+    }
+    return {thing.casefold() for thing in wanted}, {thing.casefold() for thing in refused}
+
 
 class _Text:
     """Text to look phrases up in. Most phrases are not there, and then their longest word mostly tells."""
@@ -60,5 +107,18 @@ class _Text:
         words = phrase.casefold().split()
         if not words or max(words, key=len) not in self._raw:
             return False
+        return " ".join(words) in self._evened()
+
+    def matches(self, before: str, thing: str, without: Iterable[str] = ()) -> bool:
+        """Whether the thing stands there right behind what the pattern says, but for where it is part of others."""
+        words = thing.split()
+        if not words or max(words, key=len) not in self._raw:
+            return False
+        text = self._evened()
+        for other in without:
+            text = text.replace(other, "\0")
+        return re.search(before + re.escape(" ".join(words)) + _END, text) is not None
+
+    def _evened(self) -> str:
         self._even = self._even or " ".join(self._raw.split())
-        return " ".join(words) in self._even
+        return self._even

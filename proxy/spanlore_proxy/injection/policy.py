@@ -9,8 +9,9 @@ The rules, and why:
   replayed beside that result for as long as the client sends that message unchanged. A memory is hinted once in a
   conversation. That it stands in the session block is no reason against it: the same fact changed behaviour when it
   stood beside the action, and hardly when it stood at the start (research: memory systems §0).
-- **Sub-agents** get hints and no block. **Side calls** (title, token count, probe) get nothing and nothing is replayed:
-  they share no prefix with the conversation.
+- **Prompt hints** (`prompt_hints`): behind a new prompt of the main agent, replayed there.
+- **Sub-agents** get failure hints and nothing else. **Side calls** (title, token count, probe) get nothing and nothing
+  is replayed: they share no prefix with the conversation.
 - **Compaction** replays what stands already and gets nothing new. Claude Code's summarising request is the whole
   conversation, tools and all, and one instruction more: leaving the block out would miss the cache for the whole
   history, at the moment it is longest. That the summary may repeat a memory is the smaller harm: it was shown in that
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from spanlore.genai.inference import CallClass
@@ -33,9 +34,10 @@ from spanlore.recall.rank import Match, Tier
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection import wording
+from spanlore_proxy.injection.draft import Draft
 from spanlore_proxy.injection.facts import Failure, RequestFacts
-from spanlore_proxy.injection.ledger import SYSTEM_ANCHOR, Entry, Placement, PlacementKind
-from spanlore_proxy.injection.overlap import Said
+from spanlore_proxy.injection.ledger import PROMPT_KINDS, SYSTEM_ANCHOR, Entry, Placement, PlacementKind
+from spanlore_proxy.injection.prompt_hints import MIN_PROMPT_CHARS, decide_prompt_hints, task_matches
 from spanlore_proxy.injection.rewrite import SYSTEM
 from spanlore_proxy.injection.selection import CLIENT_BLOCK, Note, make_notes, select, withhold
 
@@ -87,36 +89,12 @@ def decide(
 # --- a request that may be rewritten ---------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A plan in the making."""
-
-    facts: RequestFacts
-    snapshot: Snapshot
-    settings: InjectionSettings
-    now_ns: int
-    entry: Entry
-    is_changed: bool = False
-    new: set[str] = field(default_factory=set)
-    """Anchors of placements made now."""
-    notes: list[Note] = field(default_factory=list)
-    skipped: str = "nothing"
-
-    def change(self, entry: Entry) -> None:
-        self.is_changed = self.is_changed or entry != self.entry
-        self.entry = entry
-
-    def add(self, placement: Placement, kept: Iterable[Placement]) -> None:
-        self.new.add(placement.anchor)
-        self.change(dataclasses.replace(self.entry, placements=(*kept, placement)))
-
-
 def _place(
     facts: RequestFacts, snapshot: Snapshot, entry: Entry | None, settings: InjectionSettings, now_ns: int
 ) -> Plan:
     is_restart = entry is not None and facts.is_derived and entry.has_answer and not facts.has_answer
     known = entry if entry is not None and not is_restart else Entry(facts.conversation)
-    draft = _Draft(facts, snapshot, settings, now_ns, known)
+    draft = Draft(facts, snapshot, settings, now_ns, known)
     if facts.call_class is CallClass.MAIN:
         _decide_block(draft)
     else:
@@ -124,6 +102,7 @@ def _place(
     if facts.client_memory_ids:
         draft.notes.append(_client_block(facts))
     _decide_hints(draft)
+    decide_prompt_hints(draft)
     if facts.is_derived and facts.has_answer:
         draft.change(dataclasses.replace(draft.entry, has_answer=True))
     placed = _replay(facts, draft.entry, draft.new)
@@ -131,7 +110,7 @@ def _place(
     return Plan(placed, saved, tuple(draft.notes), "" if placed else draft.skipped)
 
 
-def _decide_block(draft: _Draft) -> None:
+def _decide_block(draft: Draft) -> None:
     facts, entry = draft.facts, draft.entry
     is_refreshed = entry.is_decided and facts.epoch not in ("", entry.epoch)
     if entry.is_decided and not is_refreshed:
@@ -147,9 +126,15 @@ def _decide_block(draft: _Draft) -> None:
     if facts.client_memory_ids:
         draft.skipped = CLIENT_BLOCK
         return
-    said = Said(facts.system_texts, facts.opening_texts)
     selection = select(
-        draft.snapshot, facts.repository, facts.harness, draft.settings, facts.session_seed, draft.now_ns, said
+        draft.snapshot,
+        facts.repository,
+        facts.harness,
+        draft.settings,
+        facts.session_seed,
+        draft.now_ns,
+        draft.said(),
+        facts.sub_path,
     )
     draft.notes += selection.notes
     ids = tuple(sorted(memory.id for memory in selection.shown))
@@ -166,44 +151,46 @@ def _decide_block(draft: _Draft) -> None:
     draft.change(dataclasses.replace(draft.entry, placements=(block, *hints)))
 
 
-def _decide_hints(draft: _Draft) -> None:
+def _decide_hints(draft: Draft) -> None:
     made = 0
     for failure in draft.facts.failures:
-        if any(hint.anchor == failure.tool_use_id for hint in draft.entry.hints):
+        hints = _failure_hints(draft.entry)
+        if any(hint.anchor == failure.tool_use_id for hint in hints):
             continue
         matches = _answering(draft, failure)
         if not matches:
             continue
-        if made >= MAX_HINTS_PER_REQUEST or len(draft.entry.hints) >= MAX_HINTS_PER_CONVERSATION:
+        if made >= MAX_HINTS_PER_REQUEST or len(hints) >= MAX_HINTS_PER_CONVERSATION:
             draft.notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", matches, "cap", failure.tool_use_id)
             continue
         made += _hint(draft, failure, matches)
 
 
-def _hint(draft: _Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
+def _hint(draft: Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
     kind, anchor = PlacementKind.FAILURE_HINT, failure.tool_use_id
     hinted = _hinted(draft.entry)
-    fresh = [memory for memory in matches if memory.id not in hinted]
-    draft.notes += make_notes(
-        kind, "skipped", [memory for memory in matches if memory.id in hinted], "repeated", anchor
-    )
-    fitting, missed = wording.fit_failure_hint(fresh, draft.settings.failure_hint_tokens)
+    fresh: list[Memory] = []
+    for memory in matches:
+        # What the files say already may be said again beside the failure: there it works. What they deny may not.
+        denied = draft.said().contradicts(memory)
+        if memory.id in hinted or denied:
+            draft.notes += make_notes(kind, "skipped", [memory], "contradicted" if denied else "repeated", anchor)
+        else:
+            fresh.append(memory)
+    fitting, missed = wording.fit_hint(fresh, draft.settings.failure_hint_tokens)
     draft.notes += make_notes(kind, "skipped", missed, "budget", anchor)
     kept, withheld = withhold(fitting, draft.facts.session_seed, draft.settings.withhold_share)
-    draft.notes += make_notes(kind, "withheld", withheld, "", anchor)
+    draft.notes += make_notes(kind, "withheld", withheld, "", anchor, is_first=True)
     if not kept:
-        if withheld and draft.skipped == "nothing":
-            draft.skipped = "withheld"
+        draft.is_withheld_only(withheld)
         return False
-    text = wording.failure_hint(kept)
     ids = tuple(memory.id for memory in kept)
     at = failure.anchor
-    placement = Placement(kind, anchor, text, ids, at.message_digest, at.message_index)
-    draft.add(placement, draft.entry.placements)
+    draft.add(Placement(kind, anchor, wording.hint(kept), ids, at.message_digest, at.message_index))
     return True
 
 
-def _answering(draft: _Draft, failure: Failure) -> list[Memory]:
+def _answering(draft: Draft, failure: Failure) -> list[Memory]:
     """The very same failure's memories, else the best for the same program and class that was not hinted yet."""
     matches: tuple[Match, ...] = draft.snapshot.answering(
         draft.facts.repository, draft.facts.harness, failure.signature, failure.program, failure.error_class
@@ -215,13 +202,20 @@ def _answering(draft: _Draft, failure: Failure) -> list[Memory]:
     return [match.memory for match in sorted(matches, key=lambda match: match.memory.id in hinted)[:1]]
 
 
+def _failure_hints(entry: Entry) -> list[Placement]:
+    return [hint for hint in entry.hints if hint.kind is PlacementKind.FAILURE_HINT]
+
+
 def _hinted(entry: Entry) -> set[str]:
-    return {id_ for hint in entry.hints for id_ in hint.memory_ids}
+    """Memories that stand beside a failure already. That one stands at the start, or behind a prompt, is no matter."""
+    return {id_ for hint in _failure_hints(entry) for id_ in hint.memory_ids}
 
 
 def _replay(facts: RequestFacts, entry: Entry, new: Iterable[str] = ()) -> tuple[Placed, ...]:
     """The entry's placements that stand in this request: the block, and hints whose message is still as it was."""
     fresh = {failure.tool_use_id: failure.anchor for failure in facts.failures}
+    if facts.prompt is not None:
+        fresh |= {f"{kind.value}:{facts.prompt.anchor.message_digest}": facts.prompt.anchor for kind in PROMPT_KINDS}
     out: list[Placed] = []
     for placement in entry.placements:
         if placement.kind is PlacementKind.SESSION_BLOCK:
@@ -248,10 +242,12 @@ def _attested(
         seed = facts.run_id or facts.session_seed
         chosen = select(snapshot, facts.repository, facts.harness, settings, seed, now_ns, None)
         notes += [note for note in chosen.notes if note.state == "withheld"]
-    draft = _Draft(facts, snapshot, settings, now_ns, entry or Entry(facts.conversation))
+    draft = Draft(facts, snapshot, settings, now_ns, entry or Entry(facts.conversation))
     for failure in facts.failures:
         matches = _answering(draft, failure)
         notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", matches, "attested", failure.tool_use_id)
+    if facts.prompt is not None and len(facts.prompt.text.strip()) >= MIN_PROMPT_CHARS and settings.task_hint_tokens:
+        notes += make_notes(PlacementKind.TASK_HINT, "skipped", task_matches(draft, facts.prompt), "attested")
     return Plan(notes=tuple(notes), skipped="attested")
 
 

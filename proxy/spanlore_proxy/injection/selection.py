@@ -37,10 +37,11 @@ class Note:
     """shown (by the client), withheld or skipped."""
     memory_ids: tuple[str, ...]
     reason: str = ""
-    """Of skipped: said (the request says it already), budget, same_slot, repeated, cap, attested."""
+    """Of skipped: said (the request says it already), contradicted (the user's files say otherwise), budget, same_slot,
+    repeated, cap, attested."""
     anchor: str = ""
     is_first: bool = False
-    """Placed for the first time; nothing is placed by what is withheld or skipped."""
+    """The occasion is a new one: shown for the first time, or withheld where it would have been."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +53,24 @@ class Selection:
 
 
 def select(
-    snapshot: Snapshot, scope: str, harness: str, settings: InjectionSettings, seed: str, now_ns: int, said: Said | None
+    snapshot: Snapshot,
+    scope: str,
+    harness: str,
+    settings: InjectionSettings,
+    seed: str,
+    now_ns: int,
+    said: Said | None,
+    sub_path: str = "",
 ) -> Selection:
-    """The memories of a session block. `seed` decides who is withheld; `said`: what the request already holds."""
+    """The memories of a session block. `seed` decides who is withheld; `said`: what the request already holds;
+    `sub_path`: the directory of the repository that the work is in."""
     notes: list[Note] = []
-    candidates = _candidates(islice(snapshot.in_scope(scope, harness), MAX_CANDIDATES), said, notes)
+    candidates = _candidates(islice(snapshot.in_scope(scope, harness, sub_path), MAX_CANDIDATES), said, notes)
     fitting, missed = wording.fit_session_block(candidates, scope, now_ns, settings.session_block_tokens)
     kept, withheld = withhold(fitting, seed, settings.withhold_share)
     kind = PlacementKind.SESSION_BLOCK
     notes += make_notes(kind, "skipped", missed, "budget")
-    notes += make_notes(kind, "withheld", withheld)
+    notes += make_notes(kind, "withheld", withheld, is_first=True)
     return Selection(tuple(kept), tuple(notes))
 
 
@@ -81,8 +90,8 @@ def _candidates(memories: Iterable[Memory], said: Said | None, notes: list[Note]
         slot = (memory.subject, memory.slot)
         if memory.slot and slot in slots:
             notes += make_notes(PlacementKind.SESSION_BLOCK, "skipped", [memory], "same_slot")
-        elif said is not None and said.says(memory):
-            notes += make_notes(PlacementKind.SESSION_BLOCK, "skipped", [memory], "said")
+        elif said is not None and (objection := said.objection(memory)):
+            notes += make_notes(PlacementKind.SESSION_BLOCK, "skipped", [memory], objection)
         else:
             slots.add(slot)
             yield memory
@@ -96,6 +105,9 @@ def withhold(memories: Iterable[Memory], seed: str, share: float) -> tuple[list[
     return kept, withheld
 
 
-def make_notes(kind: str, state: str, memories: Iterable[Memory], reason: str = "", anchor: str = "") -> list[Note]:
+def make_notes(
+    kind: str, state: str, memories: Iterable[Memory], reason: str = "", anchor: str = "", *, is_first: bool = False
+) -> list[Note]:
+    """One note about all of the memories; none about none."""
     ids = tuple(memory.id for memory in memories)
-    return [Note(kind, state, ids, reason, anchor)] if ids else []
+    return [Note(kind, state, ids, reason, anchor, is_first)] if ids else []

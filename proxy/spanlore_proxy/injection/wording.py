@@ -65,14 +65,14 @@ def fit_session_block(
     return fit_to_budget(((memory, memory_line(memory)) for memory in memories), budget_tokens, frame)
 
 
-def failure_hint(memories: Sequence[Memory]) -> str:
-    """The hint that stands after a failing tool result; '' for no memories."""
+def hint(memories: Sequence[Memory]) -> str:
+    """The hint that stands after a failing tool result, or after a prompt; '' for no memories."""
     if not memories:
         return ""
     return "\n".join([_HINT_OPEN, *(memory_line(memory) for memory in memories), _HINT_CLOSE])
 
 
-def fit_failure_hint(memories: Iterable[Memory], budget_tokens: int) -> tuple[list[Memory], list[Memory]]:
+def fit_hint(memories: Iterable[Memory], budget_tokens: int) -> tuple[list[Memory], list[Memory]]:
     """(those whose hint keeps the budget, those tried that did not fit), in the order given, best first."""
     frame = f"{_HINT_OPEN}\n{_HINT_CLOSE}"
     return fit_to_budget(((memory, memory_line(memory)) for memory in memories), budget_tokens, frame)

@@ -176,7 +176,9 @@ def test_the_log_tells_what_stood_where() -> None:
         "memory_ids": [FIX.id],
         "bytes": len(orjson.loads(second.body)["system"][-1]["text"].encode()),
         "first": False,
+        "position": -1,
     }
+    assert hint["position"] == 2
     assert (hint["kind"], hint["anchor"], hint["memory_ids"], hint["first"]) == (
         "failure_hint",
         "toolu_1",

@@ -54,3 +54,34 @@ def test_why_of_a_failure_is_no_quotation() -> None:
     memory = make_memory(why="ImportError: No module named 'shop'")
 
     assert not Said([], ["I get ImportError: No module named 'shop'"]).says(memory)
+
+
+PNPM = make_memory("pnpm", source=Source.CORRECTION, kind=Kind.CORRECTION, text="Use pnpm, not npm.", value="pnpm")
+
+
+@pytest.mark.parametrize(
+    ("memory", "project", "expected"),
+    [
+        (make_memory(), "Never use `uv run pytest` in this repository.", True),
+        (make_memory(), "Don't run uv run pytest; it picks the wrong interpreter.", True),
+        (make_memory(), "Run `pytest` from the root.", True),
+        (make_memory(), "Run `pytest-xdist` from the root.", False),
+        (make_memory(), "Never run `pytest` bare; uv run pytest is right.", False),
+        (make_memory(), "The tests are in tests/.", False),
+        (PNPM, "Use npm for everything.", True),
+        (PNPM, "Use yarn instead of pnpm.", True),
+        (PNPM, "Use pnpm. Do not use npm.", False),
+        (PNPM, "The npm registry is mirrored.", False),
+    ],
+)
+def test_what_counts_as_contradicted(memory: Memory, project: str, expected: bool) -> None:
+    """The file refuses what the memory recommends, or orders what it refuses; and then that is the objection."""
+    said = Said([], [f"Contents of /w/AGENTS.md:\n{project}"])
+
+    assert said.contradicts(memory) is expected
+    assert (said.objection(memory) == "contradicted") is expected
+
+
+def test_the_harness_own_prompt_contradicts_nothing() -> None:
+    """It knows nothing of the project."""
+    assert not Said(["You are an agent. Never use `uv run pytest`."], []).contradicts(make_memory())

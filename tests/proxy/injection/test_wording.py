@@ -36,7 +36,7 @@ MEMORIES = st.lists(
 def test_our_own_words_give_no_orders_and_keep_no_secrets(source: Source) -> None:
     """With the memory's own text taken out, neither block nor hint holds an imperative or a word of secrecy."""
     memory = make_memory(text="TEXT", source=source)
-    words = wording.session_block([memory], "SCOPE", NOW_NS) + wording.failure_hint([memory])
+    words = wording.session_block([memory], "SCOPE", NOW_NS) + wording.hint([memory])
 
     assert not IMPERATIVE.search(words)
     assert not SECRECY.search(words)
@@ -68,17 +68,17 @@ def test_the_order_of_ranking_does_not_change_the_bytes() -> None:
 
 def test_nothing_to_say_is_no_text() -> None:
     """No memories, no tags."""
-    assert wording.session_block([], SCOPE, NOW_NS) == wording.failure_hint([]) == ""
+    assert wording.session_block([], SCOPE, NOW_NS) == wording.hint([]) == ""
 
 
 @given(MEMORIES, st.integers(0, 300))
 def test_budgets_are_never_exceeded(memories: list[Memory], budget_tokens: int) -> None:
     """What was found to fit does fit, frame and all."""
     for_block, _ = wording.fit_session_block(memories, SCOPE, NOW_NS, budget_tokens)
-    for_hint, _ = wording.fit_failure_hint(memories, budget_tokens)
+    for_hint, _ = wording.fit_hint(memories, budget_tokens)
 
     assert count_tokens(wording.session_block(for_block, SCOPE, NOW_NS)) <= budget_tokens
-    assert count_tokens(wording.failure_hint(for_hint)) <= budget_tokens
+    assert count_tokens(wording.hint(for_hint)) <= budget_tokens
 
 
 @given(st.text())
@@ -120,4 +120,4 @@ def test_ids_are_read_back_from_blocks_only() -> None:
     text = f"[m-000000000000] before\n{block}\n[m-111111111111] {block} after"
 
     assert set(wording.shown_ids(text)) == {make_memory("a").id, make_memory("b").id}
-    assert wording.shown_ids(f"{wording.failure_hint([make_memory('a')])} [m-000000000000]") == ()
+    assert wording.shown_ids(f"{wording.hint([make_memory('a')])} [m-000000000000]") == ()

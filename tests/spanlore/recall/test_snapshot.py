@@ -104,7 +104,7 @@ def test_known_versions_are_not_read_again() -> None:
     """Of the same id and version the value at hand is kept; a new version is read."""
     old = Snapshot.of([make_memory("a"), make_memory("b")])
     changed = make_memory("b", version=2, text="other")
-    new = snapshot_from_json([memory_to_json(make_memory("a")), memory_to_json(changed)], known=old.memories)
+    new = snapshot_from_json([memory_to_json(make_memory("a")), memory_to_json(changed)], before=old)
 
     assert any(memory is old.memories[i] for memory in new.memories for i in range(2))
     assert changed in new.memories

@@ -3,7 +3,8 @@
 - The block is one more part, last in `systemInstruction` (in either of protobuf's spellings); where there is none, the
   instruction itself, last in the object. Not beside `cachedContent`, with which the API takes no instruction, and not
   for Gemma, which refuses it.
-- A hint is a text part behind the functionResponse, last in that content, as clients themselves add text there.
+- A hint is a text part behind the functionResponse or the prompt, last in that content, as clients themselves add text
+  there.
 - The Interactions API is captured and not rewritten.
 """
 
@@ -83,4 +84,13 @@ def _result_ids(message: Raw) -> Iterator[str]:
                 yield id_
 
 
-GEMINI: Final = Layout(_block, _hint, _result_ids, refusal=_refusal)
+def _takes_prompt_hint(request: WireRequest, index: int) -> bool:
+    _, inner = _inner(request)
+    contents = inner.get(_CONTENTS)
+    content = contents[index] if isinstance(contents, list) and 0 <= index < len(contents) else None
+    if not isinstance(content, dict) or content.get("role", "user") != "user":
+        return False
+    return isinstance(content.get("parts"), list) and bool(content["parts"])
+
+
+GEMINI: Final = Layout(_block, _hint, _result_ids, _takes_prompt_hint, refusal=_refusal)

@@ -30,9 +30,11 @@ class Layout:
     block: Callable[[WireRequest, Sequence[str]], list[Piece]]
     """Texts behind the client's own system prompt. Raises OffsetError where the request has no room for them."""
     hint: Callable[[WireRequest, int, Sequence[str]], list[Piece]]
-    """Texts beside the tool results of one message. Raises OffsetError."""
+    """Texts behind the content of one message: its tool results, or a prompt. Raises OffsetError."""
     result_ids: Callable[[Raw], Iterable[str]]
     """Ids of the calls whose results stand in a message where a hint has room beside them."""
+    takes_prompt_hint: Callable[[WireRequest, int], bool]
+    """Whether the message is a user's, and has room for a text behind what it says."""
     refusal: Callable[[WireRequest], str] = lambda _: ""
     """Why nothing can be inserted into this request, whatever it says; '' when something can."""
     epoch: Callable[[WireRequest], str] = lambda _: ""

@@ -7,7 +7,7 @@
 - A hint goes into the content of the failing tool's own message. A message of its own would have to stand between the
   results of parallel calls, or behind them all; servers that fill chat templates, and strict ones, want nothing but
   `tool` messages after a message with calls. The content of a `tool` message may be any text, so this breaks nobody,
-  and nothing is nearer to the failure.
+  and nothing is nearer to the failure. Behind a prompt it goes inside the user's message in the same way.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from spanlore_proxy.wire.openai_chat.request import SYSTEM_ROLES
 from spanlore_proxy.wire.request import WireRequest
 
 _RESULT_ROLES: Final = frozenset({"tool", "function"})
+_PROMPT_ROLE: Final = "user"
 _NO_SYSTEM_ROLE: Final = "gemma"
 """In the name of models whose chat template refuses system messages."""
 
@@ -50,8 +51,8 @@ def _first(message: bytes, *, is_only: bool) -> Piece:
 
 def _hint(request: WireRequest, index: int, texts: Sequence[str]) -> list[Piece]:
     message = request.raw_messages[index] if 0 <= index < len(request.raw_messages) else {}
-    if message.get("role") not in _RESULT_ROLES:
-        raise OffsetError(f"message {index} is no tool's")
+    if message.get("role") not in _RESULT_ROLES and message.get("role") != _PROMPT_ROLE:
+        raise OffsetError(f"message {index} is neither a tool's nor a user's")
     return [extended((MESSAGES_KEY, _leading(request) + index, "content"), message.get("content"), texts, text_block)]
 
 
@@ -68,4 +69,10 @@ def _result_ids(message: Raw) -> Iterable[str]:
     return (id_,) if isinstance(id_, str) else ()
 
 
-OPENAI_CHAT: Final = Layout(_block, _hint, _result_ids, refusal=_refusal)
+def _takes_prompt_hint(request: WireRequest, index: int) -> bool:
+    message = request.raw_messages[index]
+    content = message.get("content")
+    return message.get("role") == _PROMPT_ROLE and isinstance(content, str | list) and bool(content)
+
+
+OPENAI_CHAT: Final = Layout(_block, _hint, _result_ids, _takes_prompt_hint, refusal=_refusal)

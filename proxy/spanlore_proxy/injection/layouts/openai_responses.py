@@ -6,7 +6,8 @@
 - A hint goes inside the output of the failing call: at the end of its text, or as one more part of its list. A
   developer message of its own would lend a memory the developer's authority, and would stand between the outputs of
   parallel calls, where servers that fill chat templates want none. Of the other kinds of outputs (shell, patch,
-  computer) the API prescribes the form; they get no hint.
+  computer) the API prescribes the form; they get no hint. Behind a prompt it is one more part of the user's message. On
+  a WebSocket prompts get none: only its opening can be rewritten, and that near its beginning.
 - Where the provider holds the history (`previous_response_id`, `conversation`) what was inserted before stands there
   already; it is not inserted again.
 """
@@ -23,6 +24,7 @@ from spanlore_proxy.injection.layouts.layout import Layout, Piece, Raw, extended
 from spanlore_proxy.injection.offsets import OffsetError, Side, Spot
 from spanlore_proxy.wire.openai_chat.request import SYSTEM_ROLES
 from spanlore_proxy.wire.openai_responses import MESSAGES_KEY
+from spanlore_proxy.wire.openai_responses.chain import CREATE
 from spanlore_proxy.wire.openai_responses.kinds import COMPACTIONS, kind_of
 from spanlore_proxy.wire.request import WireRequest
 
@@ -77,9 +79,21 @@ def _hint(request: WireRequest, index: int, texts: Sequence[str]) -> list[Piece]
     given = request.document.get(MESSAGES_KEY)
     # Messages are gathered from items; those of a client are the very items.
     at = next((i for i, one in enumerate(given) if one is item), None) if isinstance(given, list) else None
-    if at is None or kind_of(item) not in _RESULTS:
-        raise OffsetError(f"message {index} is no tool's")
-    return [extended((MESSAGES_KEY, at, "output"), item.get("output"), texts, _part)]
+    if at is None or not (kind_of(item) in _RESULTS or _is_prompt(item)):
+        raise OffsetError(f"message {index} is neither a tool's nor a user's")
+    key = "content" if _is_prompt(item) else "output"
+    return [extended((MESSAGES_KEY, at, key), item.get(key), texts, _part)]
+
+
+def _is_prompt(item: Raw) -> bool:
+    content = item.get("content")
+    return item.get("role") == "user" and isinstance(content, str | list) and bool(content)
+
+
+def _takes_prompt_hint(request: WireRequest, index: int) -> bool:
+    item, given = request.raw_messages[index], request.document.get(MESSAGES_KEY)
+    is_socket = request.document.get("type") == CREATE
+    return not is_socket and isinstance(given, list) and _is_prompt(item) and any(one is item for one in given)
 
 
 def _part(text: str) -> dict[str, Any]:
@@ -93,4 +107,6 @@ def _result_ids(message: Raw) -> Iterable[str]:
     return (id_,) if isinstance(id_, str) else ()
 
 
-OPENAI_RESPONSES: Final = Layout(_block, _hint, _result_ids, refusal=_refusal, epoch=_epoch, is_continued=_is_continued)
+OPENAI_RESPONSES: Final = Layout(
+    _block, _hint, _result_ids, _takes_prompt_hint, refusal=_refusal, epoch=_epoch, is_continued=_is_continued
+)

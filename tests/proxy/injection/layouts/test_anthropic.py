@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanlore_proxy.injection.layouts.anthropic import ANTHROPIC
 from spanlore_proxy.injection.offsets import OffsetError
 from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert, without_insertions
 from spanlore_proxy.wire.anthropic import parse_request
@@ -63,10 +64,33 @@ def test_a_system_prompt_of_no_known_shape_is_an_error(system: object) -> None:
         insert(body, parse_request(body), [Addition(SYSTEM, "x")])
 
 
-@pytest.mark.parametrize("content", ["text", None, {}])
+@pytest.mark.parametrize("content", ["", None, {}])
 def test_a_message_without_blocks_is_an_error(content: object) -> None:
-    """A hint stands beside a tool result, and there is none in a plain string."""
+    """A hint stands behind something."""
     body = orjson.dumps({"messages": [{"role": "user", "content": content}]})
 
     with pytest.raises(OffsetError):
         insert(body, parse_request(body), [Addition(0, "x")])
+
+
+@given(TEXT.filter(bool), STYLES, TEXT.filter(bool))
+def test_both_forms_of_a_message_leave_as_the_same(said: str, style: str, text: str) -> None:
+    """A prompt sent as a string, and later as a block, is the same message upstream; the client's bytes stay."""
+    as_text = spell({"messages": [{"role": "user", "content": said}]}, style)
+    as_block = orjson.dumps({"messages": [{"role": "user", "content": [{"type": "text", "text": said}]}]})
+    first, later = (insert(body, parse_request(body), [Addition(0, text)]) for body in (as_text, as_block))
+
+    assert without_insertions(first.body, first.insertions) == as_text
+    assert orjson.loads(first.body) == orjson.loads(later.body)
+
+
+def test_only_a_users_message_takes_a_prompt_hint() -> None:
+    """Neither the model's nor an empty one does."""
+    messages = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": "x"},
+        {"role": "user", "content": []},
+    ]
+    request = parse_request(orjson.dumps({"messages": messages}))
+
+    assert [ANTHROPIC.takes_prompt_hint(request, index) for index in range(3)] == [True, False, False]

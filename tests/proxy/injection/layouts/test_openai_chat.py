@@ -37,7 +37,11 @@ def test_an_insertion_changes_no_client_byte(
     """Taking the insertions out gives the client's body; parsing gives its document with exactly the texts added."""
     body = spell(document, style)
     request = parse_request(body)
-    tools = [index for index, message in enumerate(request.raw_messages) if message["role"] == "tool"]
+    tools = [
+        index
+        for index, message in enumerate(request.raw_messages)
+        if message["role"] == "tool" or OPENAI_CHAT.takes_prompt_hint(request, index)
+    ]
     additions = [Addition(data.draw(st.sampled_from([SYSTEM, *tools])), text) for text in texts]
     rewritten = insert(body, request, additions)
 
@@ -111,8 +115,10 @@ def test_a_content_of_another_shape_is_an_error(content: object) -> None:
 
 @pytest.mark.parametrize("index", [0, 7])
 def test_a_hint_beside_no_result_is_an_error(index: int) -> None:
-    """Only a tool's message is added to."""
-    body = ChatTalk().ask("hi")
+    """Only a tool's message, or a user's, is added to."""
+    talk = ChatTalk()
+    talk.say("hello")
+    body = talk.body()
 
     with pytest.raises(OffsetError):
         insert(body, parse_request(body), [Addition(index, "x")])

@@ -1,0 +1,33 @@
+"""Words as code is written."""
+
+import pytest
+
+from spanlore.recall.terms import is_name, terms
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tests/unit/test_app.py", {"tests/unit/test_app.py", "test", "unit", "app", "py"}),
+        ("loadSettings()", {"loadsettings", "load", "setting"}),
+        ("HTTPServer", {"httpserver", "http", "server"}),
+        ("--no-cache", {"--no-cache", "cache"}),
+        ("the shop.cart module.", {"shop.cart", "shop", "cart", "module"}),
+        ("please run it for the user", {"user"}),
+        ("", set()),
+    ],
+)
+def test_a_name_gives_itself_and_its_parts(text: str, expected: set[str]) -> None:
+    """Paths, flags, dotted and camel-cased names are found whole and in part; stop words are not."""
+    assert set(terms(text)) == expected
+
+
+def test_repeated_words_are_repeated() -> None:
+    """BM25 counts them."""
+    assert terms("cart cart").count("cart") == 2
+
+
+@pytest.mark.parametrize(("term", "expected"), [("src/app", True), ("--fast", True), ("app", False), ("a-b", False)])
+def test_what_is_a_name(term: str, expected: bool) -> None:
+    """Joined, and long enough to mean something."""
+    assert is_name(term) is expected
