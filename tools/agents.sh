@@ -19,6 +19,8 @@ case "${1:-}" in
     all) set -- $plain opencode qwen-code mini-swe-agent aider ;;
 esac
 
+. tools/pythons.sh
+
 say() { printf '%s\n' "agents: $*" >&2; }
 
 # Without install scripts, which newer versions of npm run only when asked: `finish` does what they are needed for.
@@ -35,7 +37,11 @@ install_npm() { # folder with the lock file, folder to install into
 install_python() { # folder with the requirements, folder to install into
     uv=.bootstrap/bin/uv
     [ -x "$uv" ] || uv=$(command -v uv) || { say "uv is not installed; \`make install\` does it"; return 1; }
-    "$uv" venv --quiet --clear --no-project --python 3.12 "$2" || { say "there is no Python 3.12"; return 1; }
+    python=3.12 # uv looks on the PATH, where pyenv has only shims, and fetches one where there is none
+    for candidate in $(pyenv_pythons '3.12*'); do
+        ! is_python "$candidate" 3.12 || python=$candidate
+    done
+    "$uv" venv --quiet --clear --no-project --python "$python" "$2" || { say "there is no Python 3.12"; return 1; }
     "$uv" pip sync --quiet --python "$2/bin/python" --require-hashes "$1/requirements.txt"
 }
 

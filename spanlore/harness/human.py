@@ -19,6 +19,7 @@ from typing import Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import Message, Role, Text, ToolResult
+from spanlore.harness.preamble import EXAMPLES_END, SHOWN, SUMMARY, without_reminder
 from spanlore.spans.place import Channel, HumanMessage
 
 REJECTED: Final = "The user doesn't want to proceed with this tool use."
@@ -85,11 +86,9 @@ _MACHINE_STARTS: Final = (
     "No tool calls found in the response.",
     "Please always provide EXACTLY ONE action in triple backticks",
     # aider
-    "I switched to a new code base. Please don't consider the above files",
-    "I have *added these files to the chat*",
-    "I am not sharing any files that you can edit yet",
-    "Here are summaries of some files present in my git repo",
-    "Here are some READ ONLY files, provided for your reference",
+    EXAMPLES_END,
+    SUMMARY,
+    *SHOWN,
     "The LLM did not conform to the edit format",
     "This is the Gemini CLI. We are setting up the context for our chat.",
     "System: Please continue.",
@@ -119,6 +118,7 @@ _SUMMARIES: Final = (
     "This session is being continued from a previous conversation",
     "<state_snapshot>",
     "Another language model started to solve this problem",
+    SUMMARY,
 )
 _TASK = re.compile(r"\APlease solve this issue: (?P<text>.*?)\n\s*\nYou can execute bash commands ", re.S)
 """mini-swe-agent wraps the task into its instructions."""
@@ -285,6 +285,7 @@ def _without_machine_text(block: str) -> str:
         return ""
     if found := _TASK.match(block):
         block = found["text"]
+    block = without_reminder(block)
     if "<" in block:
         block = _MACHINE.sub("", block)
     if INTERRUPTED in block:

@@ -45,11 +45,16 @@ def encode(
     redactions: int = 0,
 ) -> list[SpanRecord]:
     """All spans of one exchange, parents before children. `request_seed` as in `ids.inference_span_id`."""
+    chat = _chat(inference, observation, request_seed, price, redactions, encode_resource(observation.workplace))
+    return [*encode_observation(observation), chat]
+
+
+def encode_observation(observation: Observation) -> list[SpanRecord]:
+    """The spans of its turns and tools alone."""
     place, workplace = observation.place, observation.workplace
     resource = encode_resource(workplace)
-    chat = _chat(inference, observation, request_seed, price, redactions, resource)
     tools = [_execute_tool(tool, place, workplace, resource) for tool in observation.tools]
-    return [*encode_turns(observation.turns, place, workplace), *tools, chat]
+    return [*encode_turns(observation.turns, place, workplace), *tools]
 
 
 def encode_resource(workplace: Workplace) -> Attributes:

@@ -9,6 +9,7 @@ import pytest
 
 from spanlore.signature.failure import failure_signature
 from spanlore_proxy.demo.project import SCOPE
+from spanlore_proxy.demo.store_view import wait_until
 from support.agent_camp import PROMPT, REMEMBERED, Camp, Session, camp
 from support.real_agents import AGENTS, DONE, FAILING, WORKING, RealAgent
 
@@ -70,15 +71,15 @@ def test_each_request_is_captured(running: Camp, session: Session) -> None:
 
 def test_prompt_is_one_turn(running: Camp, session: Session) -> None:
     """What was asked is the prompt of the one turn, which holds all the steps."""
-    turns = running.rows(session, "turns", "turn_index, prompt, inferences, tool_calls, failures, call_class")
-    if session.agent.last and not turns:
-        pytest.skip("it leaves its last call unanswered, so the turn is over when it has been idle for long")
-    (turn,) = turns
+    columns = "turn_index, prompt, inferences, tool_calls, end"
+    wait_until(lambda: bool(running.rows(session, "turns", columns)), 15)
+    (turn,) = running.rows(session, "turns", columns)
+    tools = 0 if session.agent.tool is None else 3 if session.agent.last else 2
 
-    assert turn["prompt"].strip('"') == PROMPT
-    # OPEN FAULT: once, in a whole run on a loaded machine, Codex's turn said 1 of 3. Four runs under load did not show
-    # it again, and the cause is not known. Back to `==` once it is found.
-    assert 1 <= int(turn["inferences"]) <= len(session.main)
+    assert (turn["turn_index"], turn["prompt"].strip('"')) == (0, PROMPT)
+    assert (int(turn["inferences"]), int(turn["tool_calls"])) == (len(session.main), tools)
+    # Who leaves the last call unanswered is told to have ended once its process has.
+    assert turn["end"] == ("idle" if session.agent.last else "completed")
 
 
 def test_outcomes_are_seen(running: Camp, session: Session) -> None:
@@ -86,7 +87,7 @@ def test_outcomes_are_seen(running: Camp, session: Session) -> None:
     if session.agent.tool is None:
         pytest.skip(f"{session.agent.name} has no tools")
     columns = "command, outcome, exit_code, program, signature, error_line"
-    failed, worked = running.rows(session, "tool_calls", columns)
+    failed, worked, *left = running.rows(session, "tool_calls", columns)
 
     assert (failed["command"], worked["command"]) == (FAILING, WORKING)
     assert failed["outcome"] == session.agent.failure
@@ -96,11 +97,14 @@ def test_outcomes_are_seen(running: Camp, session: Session) -> None:
         assert worked["outcome"] == "success"
         assert "No such file" in failed["error_line"]
         assert failed["signature"] == SIGNATURE, failed["error_line"]
+    assert [(call["command"], call["outcome"]) for call in left] == (
+        [(session.agent.last, "unknown")] if session.agent.last else []
+    )
 
 
 def test_memory_arrives(session: Session) -> None:
     """Each request of the main loop holds what is remembered, once; side calls hold nothing of ours."""
-    main = {request.request_id for request in session.main if not session.agent.has_examples}
+    main = {request.request_id for request in session.main}
 
     for request in session.inferences:
         expected = 1 if request.request_id in main else 0

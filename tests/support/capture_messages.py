@@ -34,20 +34,19 @@ def request_body(*said: str, **changes: Any) -> bytes:
     return orjson.dumps({**document, **changes})
 
 
-def message(text: str = "hello", message_id: str = "msg_1") -> bytes:
+def message(text: str = "hello", message_id: str = "msg_1", **changes: Any) -> bytes:
     """A whole answer as JSON."""
-    return json.dumps(
-        {
-            "id": message_id,
-            "type": "message",
-            "role": "assistant",
-            "model": "claude-opus-5-5",
-            "content": [{"type": "text", "text": text}],
-            "stop_reason": "end_turn",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 10, "output_tokens": 5},
-        }
-    ).encode()
+    document = {
+        "id": message_id,
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-5-5",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+    }
+    return json.dumps({**document, **changes}).encode()
 
 
 def events(*texts: str, message_id: str = "msg_1") -> list[bytes]:

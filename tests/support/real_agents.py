@@ -49,8 +49,6 @@ class RealAgent:
     exit_code: int | None = 3
     home: Mapping[str, str] = field(default_factory=dict)
     """Files that it needs in its HOME."""
-    has_examples: bool = False
-    """Its first request holds invented answers, so the conversation looks begun and gets no session block."""
     last: str | None = None
     """A command that ends the session, where words do not."""
     node: int = 0
@@ -115,6 +113,10 @@ NO_PRICES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 GEMINI_KEY = {"GEMINI_API_KEY": "AIza-not-a-key"}
 CODEX = ("exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
 CODEX_HOME = {".codex/auth.json": json.dumps(OPENAI_KEY)}
+PLAIN = (
+    'model_providers.plain={{name="plain", base_url="https://api.openai.com/v1", env_key="OPENAI_API_KEY", '
+    'wire_api="responses"}}'
+)
 GEMINI_SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "privacy": {"usageStatisticsEnabled": False},
@@ -188,6 +190,17 @@ AGENTS = (
         home=CODEX_HOME,
         tool=_exec,
     ),
+    RealAgent(
+        name="codex-http",
+        harness="codex",
+        dialect=Dialect.OPENAI_RESPONSES,
+        program=_bin("codex", "codex"),
+        # A provider of one's own is spoken to without WebSocket.
+        arguments=(*CODEX, "-m", "gpt-5.1-codex", "-c", 'model_provider="plain"', "-c", PLAIN, "{prompt}"),
+        environment=OPENAI_KEY,
+        home=CODEX_HOME,
+        tool=_shell("exec_command", "cmd"),
+    ),
     _opencode("anthropic/claude-sonnet-4-5", Dialect.ANTHROPIC_MESSAGES, ANTHROPIC_KEY),
     _opencode("openai/gpt-5.4", Dialect.OPENAI_RESPONSES, OPENAI_KEY),
     RealAgent(
@@ -235,7 +248,6 @@ AGENTS = (
             "--analytics-disable", "--no-gitignore", "--no-auto-commits", "--message", "{prompt}",
         ),
         environment=OPENAI_KEY | NO_PRICES,
-        has_examples=True,
         tool=None,
     ),
 )  # fmt: skip

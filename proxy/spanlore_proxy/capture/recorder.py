@@ -21,7 +21,7 @@ from typing import Final
 from spanlore.otlp.codec import encode_request
 from spanlore.redaction.values import Redact
 from spanlore.settings import Settings
-from spanlore.spans.encode import encode, encode_turns
+from spanlore.spans.encode import encode, encode_observation
 from spanlore.spans.place import Workplace
 from spanlore.spans.price import price_of
 from spanlore.spans.record import SpanRecord
@@ -29,7 +29,7 @@ from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.captured import Asked, Captured
 from spanlore_proxy.capture.counters import Counters
 from spanlore_proxy.capture.logged import log_entry
-from spanlore_proxy.capture.redacting import redact_inference, redact_observation, redact_turn
+from spanlore_proxy.capture.redacting import redact_inference, redact_observation
 from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
 from spanlore_proxy.capture.strip import strip_records
@@ -48,7 +48,7 @@ URGENT_BYTES: Final = MAX_QUEUED_BYTES // 4
 """With more than this in the queue the recorder gives way to nobody."""
 MAX_LAG_NS: Final = 500_000_000
 """What has been over for longer than this is recorded whoever waits: until it is spooled, kill -9 loses it."""
-IDLE_CHECK_S: Final = 15.0
+IDLE_CHECK_S: Final = 5.0
 MAX_AGENTS: Final = 64
 MAX_INSERTIONS: Final = 256
 """Remembered with what redaction makes of them: they are the same in every request of a conversation."""
@@ -89,10 +89,12 @@ class Recorder:
         refresh: Callable[[Workplace], Workplace] = lambda workplace: workplace,
         on_spooled: Callable[[], None] = lambda: None,
         give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
+        is_alive: Callable[[str], bool | None] = lambda run_id: None,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         """`refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in the thread;
-        `give_way(is_urgent)` before each piece of work, and may wait until agents are served."""
+        `give_way(is_urgent)` before each piece of work, and may wait until agents are served; `is_alive(run_id)` as in
+        `Tracker.close_idle`."""
         self._spool = spool
         self._tracker = tracker
         self._stored = StoredResponses()
@@ -106,6 +108,7 @@ class Recorder:
         self._refresh = refresh
         self._on_spooled = on_spooled
         self._give_way = give_way
+        self._is_alive = is_alive
         self._is_stopping = False
         self._clock_ns = clock_ns
         self._queue: queue.SimpleQueue[Captured | None] = queue.SimpleQueue()
@@ -273,10 +276,10 @@ class Recorder:
         _log.warning("%s: %s", what, error)
 
     def _close_idle(self) -> None:
-        closed = self._tracker.close_idle(self._clock_ns(), self._idle_ns)
+        closed = self._tracker.close_idle(self._clock_ns(), self._idle_ns, self._is_alive)
         payloads = [
-            self._payload(encode_turns([redact_turn(turn, self._redact)], place, workplace))
-            for place, workplace, turn in closed
+            self._payload(encode_observation(redact_observation(observation, self._redact)[0]))
+            for observation in closed
         ]
         if self._append(payloads):
             self._counts.add(counters.CAPTURED, "idle_turn", len(payloads))

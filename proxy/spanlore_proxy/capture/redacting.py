@@ -67,11 +67,6 @@ def redact_observation(observation: Observation, redact: Redact) -> tuple[Observ
     return clean, redaction.count
 
 
-def redact_turn(turn: Turn, redact: Redact) -> Turn:
-    """A turn that ended by itself, without secrets."""
-    return _Redaction(redact).turn(turn)
-
-
 class _Redaction:
     """Counts while it redacts one thing."""
 

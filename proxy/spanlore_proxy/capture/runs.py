@@ -18,6 +18,7 @@ from typing import Any, Final
 import orjson
 
 from spanlore.spans.place import Workplace
+from spanlore_proxy.launch.runs import is_running
 
 _RUN_ID: Final = re.compile(r"(?:run|shell)-[0-9a-f]{12}")
 MAX_CACHED_RUNS: Final = 256
@@ -75,6 +76,16 @@ class RunRegistry:
             return None
         return run
 
+    def is_alive(self, run_id: str) -> bool | None:
+        """Whether the agent's process lives; None where no process of this machine is known. From any thread."""
+        run = _load(self._folder / f"{run_id}.json") if _RUN_ID.fullmatch(run_id) else None
+        if run is None:
+            return None
+        pid, created_at_ns = run.get("pid"), run.get("created_at_ns")
+        if not isinstance(pid, int) or not isinstance(created_at_ns, int) or pid <= 0:
+            return None
+        return is_running(pid, created_at_ns)
+
     def _read(self, run_id: str) -> dict[str, Any] | None:
         path = self._folder / f"{run_id}.json"
         try:
@@ -82,12 +93,20 @@ class RunRegistry:
             cached = self._cache.get(run_id)
             if cached is not None and cached[0] == changed_ns:
                 return cached[1]
-            run = orjson.loads(path.read_bytes())
-        except (OSError, ValueError):
+        except OSError:
             return None
-        if not isinstance(run, dict) or not run.get("token"):
+        run = _load(path)
+        if run is None or not run.get("token"):
             return None
         if len(self._cache) >= MAX_CACHED_RUNS:
             self._cache.clear()
         self._cache[run_id] = (changed_ns, run)
         return run
+
+
+def _load(path: Path) -> dict[str, Any] | None:
+    try:
+        run = orjson.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return run if isinstance(run, dict) else None

@@ -86,9 +86,9 @@ class ProxyService:
         self._closing.callback(self.spool.close)
         self._shipper = Shipper(self.spool, f"{collector}/v1/traces", paths.token(), self.counts)
         self._snapshot = SnapshotCache(collector, paths.token(), paths.snapshot_file)
-        runs = RunRegistry(paths.runs_dir)
-        self._base_urls = BaseUrls(runs, self.counts)
-        self._workplaces = Workplaces(runs, Checkouts())
+        self._runs = RunRegistry(paths.runs_dir)
+        self._base_urls = BaseUrls(self._runs, self.counts)
+        self._workplaces = Workplaces(self._runs, Checkouts())
         self._closing.callback(self._workplaces.close)
         self._recorder = self._make_recorder()
         is_opened = OpenedHosts(settings.proxy.hosts, upstreams)
@@ -196,6 +196,7 @@ class ProxyService:
             counts=self.counts,
             refresh=self._workplaces.refreshed,
             on_spooled=self._shipper.wake,
+            is_alive=self._runs.is_alive,
             give_way=QuietMoments(asyncio.get_running_loop(), lambda: self.addon.is_serving()).wait,
         )
 

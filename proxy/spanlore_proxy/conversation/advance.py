@@ -52,7 +52,7 @@ def advance(
     scene = make_scene(before, meeting, seen, view)
     tools = answered_tools(scene)
     human = typed_by_person(scene)
-    left = _with_tools(before.turn, tools)
+    left = with_tools(before.turn, tools)
     turn = _turn(scene, left)
     is_new_turn = left is None or turn.span_id != left.span_id
     over: list[Turn] = []
@@ -125,6 +125,19 @@ def finished(turn: OpenTurn, said: tuple[HumanMessage, ...], end: str) -> Turn:
     )
 
 
+def with_tools[Turned: (OpenTurn, OpenTurn | None)](turn: Turned, tools: tuple[ToolExecution, ...]) -> Turned:
+    """The turn with its tools counted and covered in time."""
+    mine = [tool for tool in tools if turn is not None and tool.turn_span_id == turn.span_id]
+    if turn is None or not mine:
+        return turn
+    return replace(
+        turn,
+        tool_calls=turn.tool_calls + len(mine),
+        failures=turn.failures + sum(tool.outcome is Outcome.FAILURE for tool in mine),
+        end_time_ns=max(turn.end_time_ns, *(tool.end_time_ns for tool in mine)),
+    )
+
+
 def settle(
     before: ConversationState, seen: Seen, view: View, first: int
 ) -> tuple[tuple[ToolExecution, ...], ConversationState]:
@@ -135,7 +148,7 @@ def settle(
     done = {tool.call.id for tool in tools}
     return tools, replace(
         before,
-        turn=_with_tools(before.turn, tools),
+        turn=with_tools(before.turn, tools),
         pending=tuple(waiting for waiting in before.pending if waiting.id not in done),
         settled=(*before.settled, *sorted(done)),
     )
@@ -165,19 +178,6 @@ def _how_left(scene: Scene) -> str:
     """How a turn ended that a person did not let end."""
     is_stopped = bool(scene.starts) and scene.starts[-1].is_interruption
     return "interrupted" if is_stopped or scene.before.was_abandoned else "superseded"
-
-
-def _with_tools(turn: OpenTurn | None, tools: tuple[ToolExecution, ...]) -> OpenTurn | None:
-    """The turn with its tools counted and covered in time."""
-    mine = [tool for tool in tools if turn is not None and tool.turn_span_id == turn.span_id]
-    if turn is None or not mine:
-        return turn
-    return replace(
-        turn,
-        tool_calls=turn.tool_calls + len(mine),
-        failures=turn.failures + sum(tool.outcome is Outcome.FAILURE for tool in mine),
-        end_time_ns=max(turn.end_time_ns, *(tool.end_time_ns for tool in mine)),
-    )
 
 
 def _ends_turn(seen: Seen) -> bool:

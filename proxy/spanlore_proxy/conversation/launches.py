@@ -1,7 +1,8 @@
 """Which tool call started a sub-agent?
 
-The call's prompt is the sub-agent's first message, word for word. Where it is not (a harness that rewrites prompts),
-the client's agent id in the tool's result tells, else the only call of the right kind that has no agent yet.
+The call's prompt is the sub-agent's first message, word for word, or stands in it within a tag (Gemini CLI). Where it
+does not (a harness that rewrites prompts), the client's agent id in the tool's result tells, else the only call of the
+right kind that has no agent yet.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ LAUNCHERS: Final = frozenset({"Agent", "Task", "task", "spawn_agent", "invoke_ag
 """Tools that start sub-agents, as the agents name them."""
 MAX_LAUNCHES: Final = 64
 """Kept for one conversation, the newest."""
+_TASK = re.compile(r"<(objective|question|task)>\n(.*?)\n</\1>", re.S)
+"""Where Gemini CLI's own agents (0.61) get their prompt."""
 _AGENT_ID = re.compile(r"\bagentId: (\w+)")
 
 
@@ -65,7 +68,7 @@ def find_launch(
     ]
     if not free:
         return None
-    said = {prompt_hash(text) for message in messages for text in _texts(message)}
+    said = {prompt_hash(text) for message in messages for text in _prompts(message)}
     for state, launch in free:
         if launch.prompt_hash in said or (agent_key and launch.agent_id == agent_key):
             return state, launch
@@ -80,8 +83,9 @@ def prompt_hash(prompt: str) -> str:
     return hashlib.blake2b(prompt.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _texts(message: Message) -> Iterable[str]:
+def _prompts(message: Message) -> Iterable[str]:
     if message.role is Role.USER:
         for part in message.parts:
             if isinstance(part, Text):
                 yield part.content
+                yield from (found[2] for found in _TASK.finditer(part.content))

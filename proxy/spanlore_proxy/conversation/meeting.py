@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spanlore.genai.inference import CallClass
+from spanlore.genai.messages import content_hash
 from spanlore.harness.human import scan
+from spanlore.harness.preamble import AIDER, opening_text
 from spanlore.spans.ids import conversation_id_of, tool_span_id
 from spanlore_proxy.conversation.chain import DIGEST_BYTES, Alignment, Fit, align, chain_hash, common_prefix, length
 from spanlore_proxy.conversation.inference import Seen
 from spanlore_proxy.conversation.launches import find_launch
-from spanlore_proxy.conversation.state import ConversationState
+from spanlore_proxy.conversation.state import ConversationState, Launch
 from spanlore_proxy.conversation.view import View
 
 _SHARED_FOR_FORK: Final = 3
@@ -38,8 +40,15 @@ def group_of(seen: Seen, view: View) -> str:
     identity = seen.identity
     if identity.session_id:
         return f"session\x1f{identity.session_id}\x1f{identity.agent_key}"
-    first = view.chain[:DIGEST_BYTES].hex()
+    # aider names nothing and says nothing twice in the same way; its process is all there is.
+    is_told_by_run = identity.harness == AIDER and bool(seen.workplace.run_id)
+    first = "" if is_told_by_run else _opening(view, identity.harness)
     return f"chain\x1f{identity.harness}\x1f{seen.workplace.run_id}\x1f{first}"
+
+
+def _opening(view: View, harness: str) -> str:
+    text = opening_text(view.raw_messages, harness)
+    return view.chain[:DIGEST_BYTES].hex() if text is None else content_hash(text)
 
 
 def best_fit(seen: Seen, view: View, group: Sequence[ConversationState]) -> Found | None:
@@ -91,7 +100,7 @@ def _is_compacted(seen: Seen, view: View, known: ConversationState) -> bool:
     if seen.identity.is_compacted:
         return True
     unchanged = common_prefix(known.chain, view.chain)
-    return any(scan(view.message(index)).is_summary for index in range(unchanged, min(2, len(view))))
+    return any(scan(view.message(i)).is_summary for i in range(unchanged, min(view.opening + 2, len(view))))
 
 
 def _newborn(
@@ -102,6 +111,8 @@ def _newborn(
     everything: Callable[[], Iterable[ConversationState]],
 ) -> Found:
     """A conversation that was not known: a branch, a sub-agent's, or one whose beginning nobody saw."""
+    if (child := _child_of_run(seen, view, everything)) is not None:
+        return Found(child, Alignment(Fit.UNRELATED, 0), is_birth=True)
     origin, shared = _origin(view, nearest, everything)
     session, is_inferred = _session(seen, view, has_namesake=nearest is not None)
     identity = seen.identity
@@ -119,6 +130,36 @@ def _newborn(
     if not is_inferred:
         state = _with_parent(state, seen, view, shared, of_session(session), is_only=nearest is None)
     return Found(state, Alignment(Fit.DIVERGED if origin else Fit.UNRELATED, shared), is_birth=True)
+
+
+def _child_of_run(
+    seen: Seen, view: View, everything: Callable[[], Iterable[ConversationState]]
+) -> ConversationState | None:
+    """A sub-agent of a client that names no session (Gemini CLI with an API key), in the session of the run, else of
+    the directory, whose tool call started it; None where no such call is known."""
+    identity, workplace = seen.identity, seen.workplace
+    if identity.session_id or identity.call_class is not CallClass.SUBAGENT or not (workplace.run_id or workplace.cwd):
+        return None
+    peers = [
+        state
+        for state in everything()
+        if state.workplace.harness == identity.harness
+        and (state.workplace.run_id, state.workplace.cwd) == (workplace.run_id, workplace.cwd)
+    ]
+    peers.sort(key=lambda state: state.last_end_time_ns, reverse=True)
+    may_guess = bool(workplace.run_id)
+    launch = find_launch(view.at(range(min(len(view), 2))), "", "", peers, may_guess=may_guess)
+    if launch is None:
+        return None
+    parent, call = launch
+    state = ConversationState(
+        conversation=conversation_id_of(parent.session_id, "", f"{chain_hash(view.chain, 1)}:{call.tool_call_id}"),
+        session_id=parent.session_id,
+        session_inferred=parent.session_inferred,
+        group=group_of(seen, view),
+        workplace=workplace,
+    )
+    return _hung_under(state, parent, call)
 
 
 def _origin(
@@ -148,7 +189,7 @@ def _session(seen: Seen, view: View, *, has_namesake: bool) -> tuple[str, bool]:
     again; only a second session that begins with the very same words is told apart by its time."""
     if seen.identity.session_id:
         return seen.identity.session_id, False
-    start = next((i for i in range(len(view)) if view.is_assistant(i)), len(view))
+    start = next((i for i in range(view.opening, len(view)) if view.is_assistant(i)), len(view))
     words = [seen.identity.harness, seen.workplace.run_id, chain_hash(view.chain, start)]
     if has_namesake:
         words.append(str(seen.exchange.start_time_ns))
@@ -187,7 +228,10 @@ def _with_parent(
     )
     if launch is None:
         return state
-    parent, call = launch
+    return _hung_under(state, *launch)
+
+
+def _hung_under(state: ConversationState, parent: ConversationState, call: Launch) -> ConversationState:
     return replace(
         state,
         call_class=CallClass.SUBAGENT,

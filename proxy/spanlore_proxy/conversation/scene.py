@@ -129,7 +129,7 @@ def _fresh(before: ConversationState, meeting: Meeting, view: View, first: int) 
 def _starts(scene: Scene) -> tuple[Start, ...]:
     view = scene.view
     if scene.meeting.is_birth:
-        return turn_starts(view.messages(0), 0, is_first=True)
+        return turn_starts(view.messages(view.opening), view.opening, is_first=True)
     base, calls = view.tool_calls_before(scene.first)
     is_stopped = _is_stopped(scene)
     found = turn_starts(view.messages(base + 1), base + 1, has_stopped=not calls, is_stopped=is_stopped)

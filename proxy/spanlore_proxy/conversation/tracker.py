@@ -11,16 +11,17 @@ Not thread-safe; used by one thread. Memory is bounded: the conversations not us
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from spanlore.genai.inference import CallClass, Inference
-from spanlore.spans.place import HumanMessage, Injected, Observation, Place, Turn, Workplace
+from spanlore.spans.place import HumanMessage, Injected, Observation, Workplace
 from spanlore_proxy.conversation import aside
-from spanlore_proxy.conversation.advance import Advance, advance, finished, place_of
+from spanlore_proxy.conversation.advance import Advance, advance, place_of
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.conversation.chain import Fit
+from spanlore_proxy.conversation.closing import OpenCalls, closed, patience_ns
 from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.digests import Digests
 from spanlore_proxy.conversation.inference import Seen, make_inference
@@ -60,6 +61,7 @@ class Tracker:
         self._sessions: dict[str, list[str]] = {}
         self._said: dict[str, tuple[HumanMessage, ...]] = {}
         """What people typed in each open turn: only here, never in a state, which may lie on disk unredacted."""
+        self._calls = OpenCalls()
         self._changed: dict[str, ConversationState] = {}
         self._asides = aside.Memory()
         self._digests = Digests()
@@ -95,9 +97,8 @@ class Tracker:
         reader = READERS.get(request.dialect) if request is not None else None
         if request is None or reader is None or not request.raw_messages:
             return self._aside(seen, None)
-        view = View(
-            request, reader, self._digests.chain(request.raw_messages, reader.digest, len(exchange.request_body))
-        )
+        chain = self._digests.chain(request.raw_messages, reader.digest, len(exchange.request_body))
+        view = View(request, reader, chain, harness=identity.harness)
         if identity.call_class in _ASIDE:
             return self._aside(seen, view)
         if identity.call_class is CallClass.COMPACTION:
@@ -107,17 +108,28 @@ class Tracker:
             return self._late(found.state, seen, view)
         return self._advance(found, seen, view)
 
-    def close_idle(self, now_ns: int, idle_ns: int) -> list[tuple[Place, Workplace, Turn]]:
-        """Turns in which nothing has happened for `idle_ns`; each is told once. Their states come with the next
-        `Observed.changed`, or from `take_changed`."""
-        out: list[tuple[Place, Workplace, Turn]] = []
+    def close_idle(
+        self, now_ns: int, idle_ns: int, is_alive: Callable[[str], bool | None] = lambda run_id: None
+    ) -> list[Observation]:
+        """Turns in which nothing will happen any more; each is told once. Their states come with the next
+        `Observed.changed`, or from `take_changed`. `is_alive(run_id)`: whether that run's agent lives, None where
+        nobody knows; `idle_ns` is how long nothing must have happened where that does not tell (`closing`)."""
+        out: list[Observation] = []
+        alive: dict[str, bool | None] = {}
         for state in list(self._states.values()):
             turn = state.turn
-            if turn is None or turn.is_emitted or now_ns - max(turn.end_time_ns, state.last_end_time_ns) < idle_ns:
+            if turn is None or turn.is_emitted:
                 continue
-            place = place_of(state, turn, state.step_index, state.call_class)
-            out.append((place, state.workplace, finished(turn, self._said.pop(state.conversation, ()), "idle")))
-            self._put(replace(state, turn=replace(turn, is_emitted=True)))
+            run_id = state.workplace.run_id
+            if run_id not in alive:
+                alive[run_id] = is_alive(run_id) if run_id else None
+            patience = patience_ns(idle_ns, is_alive=alive[run_id], is_working=bool(state.pending))
+            if now_ns - max(turn.end_time_ns, state.last_end_time_ns) < patience:
+                continue
+            said, calls = self._said.pop(state.conversation, ()), self._calls.take(state.conversation)
+            told, after = closed(state, turn, said, calls, is_gone=alive[run_id] is False)
+            out.append(told)
+            self._put(after)
         return out
 
     def take_changed(self) -> tuple[ConversationState, ...]:
@@ -132,6 +144,7 @@ class Tracker:
         step = advance(found.state, meeting, seen, view, said)
         self._keep(step.state)
         self._remember_said(step)
+        self._calls.keep(found.state.conversation, seen.tool_calls())
         return Observed(make_inference(seen, step.content), step.observation, step.request_seed, self.take_changed())
 
     def _remember_said(self, step: Advance) -> None:
@@ -142,11 +155,13 @@ class Tracker:
             self._said[step.state.conversation] = step.said
 
     def _late(self, state: ConversationState, seen: Seen, view: View) -> Observed:
-        """A request that others have overtaken: told, but it moves nothing."""
+        """A request that others have overtaken: told and counted, but it moves nothing."""
         content, seed = aside.late_content(seen, view)
         turn = state.turn
         if turn is None:
             return self._aside(seen, view)
+        if not turn.is_emitted:
+            self._put(replace(state, turn=replace(turn, inferences=turn.inferences + 1)))
         place = place_of(state, turn, state.step_index, seen.identity.call_class)
         observation = Observation(place, seen.workplace, injected=seen.injected)
         return Observed(make_inference(seen, content), observation, seed, self.take_changed())
@@ -195,6 +210,7 @@ class Tracker:
     def _forget(self, key: str) -> None:
         state = self._states.pop(key)
         self._said.pop(key, None)
+        self._calls.take(key)
         self._changed.pop(key, None)
         for index, name in ((self._groups, state.group), (self._sessions, state.session_id)):
             members = index[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -17,6 +17,7 @@ from spanlore.genai.messages import (
     content_hash,
     part_to_json,
 )
+from spanlore.harness.preamble import preamble
 from spanlore_proxy.conversation.claude_code import BILLING_PREFIX
 from spanlore_proxy.conversation.dialects import Reader
 from spanlore_proxy.wire.request import WireRequest
@@ -27,14 +28,23 @@ _ASSISTANT = Role.ASSISTANT.value
 class View:
     """One request, read through its dialect's reader. Lives for one observation."""
 
-    def __init__(self, request: WireRequest, reader: Reader, chain: bytes | None = None) -> None:
+    def __init__(
+        self, request: WireRequest, reader: Reader, chain: bytes | None = None, *, harness: str = "unknown"
+    ) -> None:
         """`chain`: the messages' digests, where they are known."""
         self._request = request
         self._reader = reader
         self._decoded: dict[int, Message] = {}
         self._is_answer = bytes(raw.get("role") == _ASSISTANT for raw in request.raw_messages)
         """One byte a message: 1 where the model said it."""
+        self.opening = preamble(request.raw_messages, harness)
+        """Index of the first message that the client did not make up."""
         self.chain = b"".join(map(reader.digest, request.raw_messages)) if chain is None else chain
+
+    @property
+    def raw_messages(self) -> Sequence[dict[str, Any]]:
+        """The messages as they came."""
+        return self._request.raw_messages
 
     def __len__(self) -> int:
         return len(self._request.raw_messages)

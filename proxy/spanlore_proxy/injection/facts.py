@@ -16,6 +16,7 @@ from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import ToolCall, ToolResult
 from spanlore.harness.human import human_messages
 from spanlore.harness.outcome import judge
+from spanlore.harness.preamble import opening_text, preamble
 from spanlore.harness.printed import read_printed
 from spanlore.signature.command import parse_command, shell_text
 from spanlore.signature.failure import Signature, signature_of
@@ -113,7 +114,9 @@ def conversation_key(request: WireRequest, identity: Identity, workplace: Workpl
     if identity.session_id:
         return conversation_id_of(identity.session_id, identity.agent_key, "")
     digest = CODECS[request.dialect].message_digest
-    opening = "".join(digest(message).hex() for message in request.raw_messages[: _first_answer(request.raw_messages)])
+    first = request.raw_messages[: _first_answer(request.raw_messages, identity.harness)]
+    said = opening_text(request.raw_messages, identity.harness)
+    opening = "".join(digest(message).hex() for message in first) if said is None else said
     return conversation_id_of(workplace.run_id or workplace.cwd, identity.agent_key, opening)
 
 
@@ -135,7 +138,7 @@ def read_facts(
     """
     messages = request.raw_messages
     layout = LAYOUTS[request.dialect]
-    first_answer = _first_answer(messages)
+    first_answer = _first_answer(messages, identity.harness)
     system = system_texts(request)
     return RequestFacts(
         conversation=conversation,
@@ -167,9 +170,12 @@ def is_bypassed(headers: Iterable[tuple[str, str]]) -> bool:
     )
 
 
-def _first_answer(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Index of the first assistant's message; the number of messages when there is none."""
-    return next((i for i, message in enumerate(messages) if message.get("role") == "assistant"), len(messages))
+def _first_answer(messages: Sequence[Mapping[str, Any]], harness: str) -> int:
+    """Index of the first assistant's message that the client did not make up; the number of messages when there is
+    none."""
+    start = preamble(messages, harness)
+    found = (i for i in range(start, len(messages)) if messages[i].get("role") == "assistant")
+    return next(found, len(messages))
 
 
 def _epoch(request: WireRequest, layout: Layout, identity: Identity) -> str:

@@ -74,13 +74,13 @@ def write_run(paths: Paths, run: Run) -> Path:
 
 def live_runs(paths: Paths) -> list[Run]:
     """Runs whose agent is alive."""
-    return [run for _, run in _all(paths) if _is_alive(run)]
+    return [run for _, run in _all(paths) if is_running(run.pid, run.created_at_ns)]
 
 
 def prune_runs(paths: Paths, now_ns: int) -> None:
     """Removes the files of runs that are long over."""
     for path, run in _all(paths):
-        if now_ns - run.created_at_ns > KEPT_NS and not _is_alive(run):
+        if now_ns - run.created_at_ns > KEPT_NS and not is_running(run.pid, run.created_at_ns):
             path.unlink(missing_ok=True)
 
 
@@ -93,9 +93,11 @@ def _all(paths: Paths) -> Iterator[tuple[Path, Run]]:
             continue
 
 
-def _is_alive(run: Run) -> bool:
+def is_running(pid: int, not_after_ns: int) -> bool:
+    """Whether the process that had this number at that time lives: a later one with the same number is another, and
+    one that has ended may still wait for its parent."""
     try:
-        # The process wrote the file after it had started; a later one with that pid is another.
-        return psutil.Process(run.pid).create_time() * 1e9 <= run.created_at_ns + 10**9
+        process = psutil.Process(pid)
+        return process.create_time() * 1e9 <= not_after_ns + 10**9 and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False

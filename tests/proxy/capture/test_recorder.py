@@ -59,6 +59,7 @@ def recording(
     folder: Path,
     tracker: Tracker | None = None,
     give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
+    is_alive: Callable[[str], bool | None] = lambda run_id: None,
     **settings: Any,
 ) -> Iterator[Recording]:
     """A started recorder on real files."""
@@ -78,6 +79,7 @@ def recording(
         counts=counts,
         refresh=lambda workplace: replace(workplace, branch="now"),
         give_way=give_way,
+        is_alive=is_alive,
     )
     recorder.start()
     try:
@@ -232,16 +234,21 @@ def wait_for(it: Recording, name: str) -> None:
         time.sleep(0.005)
 
 
-def test_idle_turns_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A turn in which nothing happens any more becomes a span without a further request."""
+@pytest.mark.parametrize(("is_alive", "told"), [(False, ["idle"]), (None, []), (True, [])])
+def test_turns_of_dead_agents_are_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_alive: bool | None, told: list[str]
+) -> None:
+    """The turn and the call that it left open become spans without a further request; a living agent's stays open."""
     monkeypatch.setattr(recorder_module, "IDLE_CHECK_S", 0.0)
-    answer = message().replace(b'"end_turn"', b'"tool_use"')
-    with recording(tmp_path, mining={"idle_s": 0}) as it:
-        it.recorder.submit(captured(request_body("do it"), answer))
+    call = [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": f"login {KEY}"}}]
+    with recording(tmp_path, is_alive=lambda run_id: is_alive, mining={"idle_s": 0}) as it:
+        it.recorder.submit(captured(request_body("do it"), message(content=call, stop_reason="tool_use")))
         spans = it.end()
-    turns = [span for span in spans if span.name.startswith("invoke_agent")]
 
-    assert [turn.attributes[lore.TURN_END] for turn in turns] in (["idle"], ["completed"])
+    assert [span.attributes[lore.TURN_END] for span in spans if lore.TURN_END in span.attributes] == told
+    tools = [span.attributes for span in spans if span.name.startswith("execute_tool")]
+    assert [tool[lore.OUTCOME_REASON] for tool in tools] == ["unanswered"] * len(told)
+    assert KEY not in str(tools)
 
 
 def test_a_huge_answer_is_recorded_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,15 @@
 import base64
 import json
 import os
+import subprocess
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from spanlore_proxy.capture.runs import Credentials, RunRegistry, parse_proxy_authorization
+from spanlore_proxy.demo.store_view import wait_until
 
 RUN = {
     "run_id": "run-0123456789ab",
@@ -96,3 +100,23 @@ def test_a_changed_file_is_read_again(runs: RunRegistry, tmp_path: Path) -> None
     assert before is not None
     assert changed is not None
     assert (before.branch, changed.branch, damaged) == ("main", "other", None)
+
+
+def test_whether_an_agent_lives(tmp_path: Path) -> None:
+    """Its process is asked for, not a later one with its number, nor one that has ended and waits for its parent; of
+    shells, damaged files and names that no run has nobody knows."""
+    runs, now_ns = RunRegistry(tmp_path), time.time_ns()
+    ended = subprocess.Popen(["true"])
+    wait_until(lambda: psutil.Process(ended.pid).status() == psutil.STATUS_ZOMBIE, 10)
+
+    def alive(**changes: object) -> bool | None:
+        (tmp_path / "run-0123456789ab.json").write_text(json.dumps({**RUN, "created_at_ns": now_ns, **changes}))
+        return runs.is_alive("run-0123456789ab")
+
+    assert alive(pid=os.getpid()) is True
+    assert alive(pid=os.getpid(), created_at_ns=10**18) is False
+    assert alive(pid=ended.pid) is False
+    ended.wait()
+    assert alive(pid=ended.pid) is False
+    assert [alive(pid=pid) for pid in (0, "1", None)] == [None, None, None]
+    assert [runs.is_alive(name) for name in ("", "run-ffffffffffff", "../run-0123456789ab")] == [None, None, None]

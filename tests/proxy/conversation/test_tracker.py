@@ -399,21 +399,37 @@ def test_a_request_that_was_overtaken_moves_nothing() -> None:
     assert onward.inference.new_from == 4 and place(onward) == (2, 2, 1)
 
 
+def test_an_overtaken_request_counts_in_its_turn() -> None:
+    """While the turn is open: two answers arrive in the other order, and the turn still holds both."""
+    play, ahead = Play().say(user("go")), Play()
+    play.ask(call("t1", "ls"))
+    first = play.exchanges[-1]
+    play.say(user(result("t1", ""))).ask(call("t2", "ls"))
+    tracker = ahead.tracker
+    for exchange in (play.exchanges[1], first):
+        observe(tracker, exchange)
+    ahead.messages, ahead.now_s, ahead.calls = play.messages, play.now_s, play.calls
+    (turn,) = ahead.say(user(result("t2", ""))).ask("done").observation.turns
+
+    assert turn.inferences == 3
+
+
 def test_a_turn_that_nobody_ends_is_closed_when_idle() -> None:
     """Once, with what was said in it, and after its state was restored as well."""
     play = Play().say(user("go"))
-    play.ask(call("t1", "sleep 9999"))
+    play.ask("half an ans", stop="max_tokens")
     now = START_NS + 10_000 * SECOND_NS
     restored = Tracker()
     restored.restore(on_disk(play))
 
     assert play.tracker.close_idle(START_NS + 5 * SECOND_NS, 60 * SECOND_NS) == []
-    ((where, workplace, turn),) = play.tracker.close_idle(now, 60 * SECOND_NS)
+    (told,) = play.tracker.close_idle(now, 60 * SECOND_NS)
+    where, workplace, (turn,) = told.place, told.workplace, told.turns
     assert (turn.end, turn.inferences, [h.text for h in turn.human]) == ("idle", 1, ["go"])
     assert workplace == WORKPLACE and where.conversation == on_disk(play)[0].conversation
     assert play.tracker.close_idle(now, 60 * SECOND_NS) == []
     assert [state.turn and state.turn.is_emitted for state in play.tracker.take_changed()] == [True]
-    assert [t.span_id for _, _, t in restored.close_idle(now, 60 * SECOND_NS)] == [turn.span_id]
+    assert [one.turns[0].span_id for one in restored.close_idle(now, 60 * SECOND_NS)] == [turn.span_id]
 
 
 def test_memory_is_bounded() -> None:

@@ -363,3 +363,31 @@ def test_a_history_that_the_provider_holds_is_told() -> None:
 
     assert read_any(talk).is_continued
     assert not read_any(ResponsesTalk(items=talk.items)).is_continued
+
+
+def test_what_aider_made_up_is_no_answer() -> None:
+    """Its examples and its map of the repository come before the person's first words; and the key stays, though the
+    map is another one and the files have moved."""
+    shown = {"role": "user", "content": "Here are summaries of some files present in my git repository.\na.py"}
+    other = {"role": "user", "content": "Here are summaries of some files present in my git repository.\nb.py"}
+    files = [
+        {"role": "user", "content": "I have *added these files to the chat* so you can go ahead.\na.py"},
+        {"role": "assistant", "content": "Ok, any changes I propose will be to those files."},
+    ]
+    ok, prompt = {"role": "assistant", "content": "Ok."}, {"role": "user", "content": "fix it"}
+    nobody = Identity(harness="aider", call_class=CallClass.MAIN)
+    endpoint = TALKS["chat"]().endpoint
+
+    def facts(*messages: dict[str, Any]) -> RequestFacts:
+        request = read_request(orjson.dumps({"model": "m", "messages": messages}), endpoint)
+        key = conversation_key(request, nobody, WORKPLACE)
+        return read_facts(request, nobody, WORKPLACE, conversation=key, entry=None, programs=ANY)
+
+    opening = facts(shown, ok, *files, prompt)
+    later = facts(
+        other, ok, prompt, {"role": "assistant", "content": "Fixed."}, *files, {"role": "user", "content": "x"}
+    )
+
+    assert (opening.has_answer, later.has_answer) == (False, True)
+    assert opening.conversation == later.conversation != facts(shown, ok, {**prompt, "content": "other"}).conversation
+    assert opening.opening_texts[-1] == "fix it"

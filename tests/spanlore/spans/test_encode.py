@@ -11,7 +11,7 @@ from spanlore.genai.inference import CallClass, Dialect, Inference, InferenceErr
 from spanlore.genai.messages import Message, Role, Text, ToolCall, ToolDefinition, ToolResult, message_from_json
 from spanlore.otlp.codec import decode_request, encode_request
 from spanlore.semconv import gen_ai, lore
-from spanlore.spans.encode import encode, encode_resource
+from spanlore.spans.encode import encode, encode_observation, encode_resource
 from spanlore.spans.ids import inference_span_id, tool_span_id
 from spanlore.spans.place import (
     Channel,
@@ -98,6 +98,11 @@ def test_one_exchange_gives_turn_tools_and_chat() -> None:
     assert (turn.parent_span_id, tool.parent_span_id, chat.parent_span_id) == (b"p" * 8, b"u" * 8, b"u" * 8)
     assert tool.span_id == tool_span_id("c" * 16, "toolu_0")
     assert chat.span_id == inference_span_id("c" * 16, "msg_1", 1)
+
+
+def test_turns_and_tools_without_a_chat() -> None:
+    """The same spans, where no exchange told them."""
+    assert encode_observation(OBSERVATION) == spans()[:-1]
 
 
 def test_the_chat_span_says_what_was_new() -> None:
