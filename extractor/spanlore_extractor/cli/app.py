@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from spanlore.terminal import show, write
-from spanlore_extractor.cli import evaluate
+from spanlore_extractor.cli import evaluate, mcp
 
 if TYPE_CHECKING:
     from spanlore.memory.memory import Memory
@@ -34,6 +34,7 @@ def commands(app: typer.Typer) -> None:
     app.command("remember", help="Remember something, for this repository or for all.")(remember)
     app.command("forget", help="Forget a memory for good: it is never learned again.")(forget)
     evaluate.register(app)
+    mcp.register(app)
 
 
 def mine(

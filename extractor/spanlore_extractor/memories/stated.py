@@ -1,5 +1,5 @@
-"""What the user does to memories by hand: remember, forget. The user's word needs no evidence, only the shape check:
-an agent can run `spanlore remember` too."""
+"""What the user does to memories by hand, or an agent by MCP: remember, forget. Neither word needs evidence, only the
+shape check: an agent can run `spanlore remember` too. An agent's word is told as such and believed less."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, clip, day_of
 from spanlore_extractor.mining.rules import rule_of
 
 ACTOR: Final = "user"
+_ASKED: Final = {"user": "The user asked", "agent": "An agent asked"}
 MAX_STATEMENT_CHARS: Final = 340
 """So that the words fit into a memory's text with the date before them."""
-_PRIOR: Final = (9.0, 1.0)
+_PRIOR: Final = {"user": (9.0, 1.0), "agent": (4.0, 1.0)}
 
 
-def remember(text: str, scope: str, known: Sequence[Memory], now_ns: int, branch: str = "") -> list[Operation]:
+def remember(
+    text: str, scope: str, known: Sequence[Memory], now_ns: int, branch: str = "", by: str = ACTOR
+) -> list[Operation]:
     """Operations for "remember TEXT": the memory is added, or comes back; what says otherwise is superseded.
 
-    Empty when it is remembered already.
+    `by` is `user` or `agent`. Empty when it is remembered already.
 
     Raises:
         ValueError: nothing to remember, or too much.
@@ -45,41 +48,42 @@ def remember(text: str, scope: str, known: Sequence[Memory], now_ns: int, branch
         source=Source.EXPLICIT,
         status=status,
         scope=scope,
-        text=clip(f'The user asked to have this remembered ({day_of(now_ns)}): "{words}"', MAX_TEXT_CHARS),
+        text=clip(f'{_ASKED[by]} to have this remembered ({day_of(now_ns)}): "{words}"', MAX_TEXT_CHARS),
         subject=rule.subject,
         slot=rule.slot,
         value=rule.value,
         why=words,
         branch=branch,
-        alpha=_PRIOR[0],
-        beta=_PRIOR[1],
+        alpha=_PRIOR[by][0],
+        beta=_PRIOR[by][1],
         created_at_ns=before.created_at_ns if before else now_ns,
         updated_at_ns=now_ns,
-        note=f"waits for review: {shape}" if shape else "the user said so",
+        note=f"waits for review: {shape}" if shape else f"the {by} said so",
         version=before.version + 1 if before else 1,
     )
     verb = Verb.QUARANTINED if shape else Verb.UPDATED if before else Verb.ADDED
-    operations = [Operation(verb, made, made.note, ACTOR)]
-    return operations if shape else [*operations, *_supersede(made, known)]
+    operations = [Operation(verb, made, made.note, by)]
+    return operations if shape else [*operations, *_supersede(made, known, by)]
 
 
-def forget(memory: Memory) -> Operation:
+def forget(memory: Memory, by: str = ACTOR) -> Operation:
     """The operation that has a memory forgotten, and never learned again."""
-    note = "the user had it forgotten"
+    note = f"the {by} had it forgotten"
     after = replace(memory, status=Status.FORGOTTEN, pinned=False, note=note, version=memory.version + 1)
-    return Operation(Verb.FORGOTTEN, after, note, ACTOR)
+    return Operation(Verb.FORGOTTEN, after, note, by)
 
 
-def _supersede(made: Memory, known: Sequence[Memory]) -> list[Operation]:
+def _supersede(made: Memory, known: Sequence[Memory], by: str) -> list[Operation]:
     if made.slot == "statement":
         return []
     out = []
     for rival in sorted(known, key=lambda memory: memory.id):
         same = (rival.scope, rival.subject, rival.slot) == (made.scope, made.subject, made.slot)
         is_live = rival.status in (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE)
-        if same and is_live and rival.value != made.value and not rival.pinned:
+        outranks = by == ACTOR or rival.source is not Source.EXPLICIT
+        if same and is_live and rival.value != made.value and not rival.pinned and outranks:
             note = f"superseded by {made.id}"
             version = rival.version + 1
             ended = replace(rival, status=Status.SUPERSEDED, superseded_by=made.id, note=note, version=version)
-            out.append(Operation(Verb.SUPERSEDED, ended, f"{made.id} says otherwise of the same thing", ACTOR))
+            out.append(Operation(Verb.SUPERSEDED, ended, f"{made.id} says otherwise of the same thing", by))
     return out

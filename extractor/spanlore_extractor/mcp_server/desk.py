@@ -1,0 +1,229 @@
+"""What the tools do, without the protocol: each call opens the daemon's doors anew, so a restart of it is not noticed.
+
+Results are plain JSON-able dictionaries. What an agent says is kept as an agent's word, never as the user's: `actor` is
+`agent`, and its confidence is lower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from spanlore.memory.memory import USER_SCOPE, Memory, Status
+from spanlore.memory.operations import Verb
+from spanlore.recall.index import Document, Index
+from spanlore.recall.rank import is_eligible, standing
+from spanlore.redaction.redact import Redactor
+from spanlore.settings import Paths, Settings
+from spanlore_collector.store.api_client import MemoryClient, connect
+from spanlore_collector.store.reader import Reader
+from spanlore_extractor.mcp_server.context import Contexts, key_of
+from spanlore_extractor.mcp_server.workplace import Workplace
+from spanlore_extractor.memories import stated
+from spanlore_extractor.run import Rules, mine
+
+ACTOR: Final = "agent"
+MAX_LIMIT: Final = 50
+
+_SESSION: Final = """
+SELECT session_id, harness, repository, branch, title, turns, inferences, tool_calls, failures, input_tokens,
+       output_tokens, cache_read_tokens, toFloat64(cost_usd) AS cost_usd, toString(start_time) AS started_at,
+       toString(end_time) AS last_seen_at
+FROM sessions WHERE session_id = {session:String}
+"""
+_CURRENT: Final = """
+SELECT session_id FROM inferences
+WHERE ({run:String} != '' AND run_id = {run:String})
+   OR ({run:String} = '' AND repository = {scope:String} AND start_time > now() - INTERVAL 1 DAY)
+ORDER BY start_time DESC LIMIT 1
+"""
+_GIVEN: Final = """
+SELECT arraySort(groupUniqArrayArray(injected_memory_ids)) AS ids FROM inferences WHERE session_id = {session:String}
+"""
+_LAST_ON_BRANCH: Final = """
+SELECT session_id, argMax(substring(prompt, 1, 300), start_time) AS last_prompt, toString(max(end_time)) AS last_seen_at
+FROM turns
+WHERE repository = {scope:String} AND branch = {branch:String} AND call_class = 'main'
+GROUP BY session_id ORDER BY max(end_time) DESC LIMIT 1
+"""
+
+
+class DeskError(ValueError):
+    """It can't be done. The message says why, for the model to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The operations for one workplace."""
+
+    settings: Settings
+    paths: Paths
+    workplace: Workplace
+    now_ns: Callable[[], int]
+
+    def remember(self, text: str, scope: str = "repository") -> dict[str, Any]:
+        """Keeps a fact: {remembered, memory, superseded, secrets_replaced}."""
+        where = self._scope(scope)
+        redacted = Redactor(self.settings.capture.redact).redact(text)
+        with self._daemon() as (_, client):
+            try:
+                made = stated.remember(redacted.text, where, client.memories(), self.now_ns(), by=ACTOR)
+            except ValueError as error:
+                raise DeskError(str(error)) from None
+            if made:
+                client.apply(made)
+        told = [shown(operation.memory) for operation in made]
+        return {
+            "remembered": bool(made) and made[0].verb is not Verb.QUARANTINED,
+            "memory": told[0] if told else None,
+            "note": made[0].memory.note if made else "that is remembered already",
+            "superseded": told[1:],
+            "secrets_replaced": redacted.count,
+        }
+
+    def recall(self, query: str = "", limit: int = 8, kind: str = "", branch: str = "") -> dict[str, Any]:
+        """Memories that answer a question, best first, by day: {repository, memories, by_date}."""
+        with self._daemon() as (_, client):
+            known = self._readable(client.snapshot())
+        known = [
+            memory
+            for memory in known
+            if (not kind or memory.kind.value == kind) and (not branch or memory.branch in ("", branch))
+        ]
+        found = ranked(known, query, max(1, min(limit, MAX_LIMIT)))
+        told = [shown(memory) for memory in found]
+        by_date: dict[str, list[str]] = {}
+        for memory in told:
+            by_date.setdefault(memory["date"], []).append(memory["id"])
+        return {"repository": self.workplace.scope, "memories": told, "by_date": dict(sorted(by_date.items())[::-1])}
+
+    def reflect(self, dry_run: bool = False) -> dict[str, Any]:
+        """Learns from the sessions recorded until now: {sessions, added, reinforced, superseded, not_taken}."""
+        rules = Rules(0, int(self.settings.mining.pair_window_s * 1e9), Redactor(self.settings.capture.redact))
+        with self._daemon() as (reader, client):
+            report = mine(reader, client, rules, self.now_ns(), active_too=True, dry_run=dry_run)
+        by_verb: dict[str, list[dict[str, Any]]] = {}
+        for operation in report.operations:
+            if operation.memory.scope in (self.workplace.scope, USER_SCOPE):
+                by_verb.setdefault(operation.verb.value, []).append(shown(operation.memory))
+        return {
+            "dry_run": dry_run,
+            "sessions": report.sessions,
+            "spans": report.spans,
+            **{verb: by_verb.get(verb, []) for verb in ("added", "reinforced", "superseded")},
+            "elsewhere": len(report.operations) - sum(map(len, by_verb.values())),
+            "not_taken": len(report.dropped) + len(report.refused),
+        }
+
+    def session_info(self) -> dict[str, Any]:
+        """{repository, branch, task, session, memories_given, memories}; `session` is None before its first request."""
+        workplace = self.workplace
+        with self._daemon() as (reader, client):
+            contexts = self._contexts(client)
+            current = reader.rows(_CURRENT, {"run": workplace.run_id, "scope": workplace.scope})
+            session: dict[str, Any] | None = None
+            given: list[str] = []
+            if current:
+                named = {"session": current[0]["session_id"]}
+                session = reader.rows(_SESSION, named)[0]
+                given = list(reader.rows(_GIVEN, named)[0]["ids"])
+            known = self._readable(client.snapshot())
+        return {
+            "repository": workplace.scope,
+            "branch": workplace.branch,
+            "task": contexts.task(workplace.branch),
+            "session": session,
+            "memories_given": given,
+            "memories": len(known),
+        }
+
+    def switch_context(self, branch: str = "", task: str = "", carry_task: bool = True) -> dict[str, Any]:
+        """Takes up the work on a branch: {repository, branch, task, carried_over, last_session, memories}."""
+        workplace = self.workplace
+        if not workplace.scope:
+            raise DeskError("this is not inside a git repository, so there is no context to switch")
+        to = branch.strip() or workplace.branch
+        with self._daemon() as (reader, client):
+            before = self._contexts(client)
+            here = before.branch or workplace.branch
+            after, carried = before.switched(to, self.now_ns(), task=task, here=here, carry=carry_task)
+            client.set_mining_state(key_of(workplace.scope), after.to_json())
+            last = reader.rows(_LAST_ON_BRANCH, {"scope": workplace.scope, "branch": to})
+            known = [memory for memory in self._readable(client.snapshot()) if memory.branch in ("", to)]
+        doing = after.task(to)
+        return {
+            "repository": workplace.scope,
+            "branch": to,
+            "was_on": here,
+            "task": doing,
+            "carried_over": carried,
+            "last_session": last[0] if last else None,
+            "memories": [shown(memory) for memory in ranked(known, doing, 5)],
+        }
+
+    def forget(self, memory_id: str) -> dict[str, Any]:
+        """Has a memory forgotten for good: {forgotten, memory}."""
+        with self._daemon() as (_, client):
+            memory = client.memory(memory_id)
+            if memory is None:
+                raise DeskError(f"there is no memory {memory_id!r}; `recall` gives the ids")
+            if memory.pinned:
+                raise DeskError(f"{memory.id} is pinned by the user, who alone may have it forgotten")
+            if memory.status is not Status.FORGOTTEN:
+                operation = stated.forget(memory, by=ACTOR)
+                client.apply([operation])
+                memory = operation.memory
+        return {"forgotten": True, "memory": shown(memory)}
+
+    def _scope(self, scope: str) -> str:
+        if scope not in ("repository", "user"):
+            raise DeskError("scope is `repository` (this one) or `user` (all of them)")
+        if scope == "user":
+            return USER_SCOPE
+        if not self.workplace.scope:
+            raise DeskError("this is not inside a git repository; say scope `user` to remember it everywhere")
+        return self.workplace.scope
+
+    def _readable(self, memories: Sequence[Memory]) -> list[Memory]:
+        scopes = (self.workplace.scope, USER_SCOPE)
+        return [memory for memory in memories if memory.scope in scopes and is_eligible(memory)]
+
+    def _contexts(self, client: MemoryClient) -> Contexts:
+        return Contexts.from_json(client.mining_state(key_of(self.workplace.scope)))
+
+    @contextmanager
+    def _daemon(self) -> Iterator[tuple[Reader, MemoryClient]]:
+        """Raises: StoreUnavailableError: no daemon, or it does not answer."""
+        reader, client = connect(self.settings, self.paths)
+        with reader:
+            try:
+                yield reader, client
+            finally:
+                client.close()
+
+
+def ranked(memories: Sequence[Memory], query: str, limit: int) -> list[Memory]:
+    """The memories that share words with the query, best first; by standing alone when there is no query."""
+    ordered = sorted(memories, key=standing)
+    if not query.strip():
+        return ordered[:limit]
+    return [hit.memory for hit in Index([Document.of(memory) for memory in ordered]).search(query, limit)]
+
+
+def shown(memory: Memory) -> dict[str, Any]:
+    """A memory as an agent sees it."""
+    from spanlore_extractor.memories.wording import day_of
+
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "kind": memory.kind.value,
+        "status": memory.status.value,
+        "scope": memory.scope,
+        "branch": memory.branch,
+        "confidence": round(memory.confidence, 2),
+        "sessions": memory.session_count,
+        "date": day_of(memory.updated_at_ns),
+    }
