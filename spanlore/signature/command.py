@@ -24,7 +24,8 @@ _MAX_DEPTH: Final = 4
 SHELL_TOOLS: Final = frozenset(
     {
         "bash", "shell", "exec_command", "local_shell", "run_shell_command", "exec", "terminal", "execute_command",
-        "run_terminal_cmd", "container.exec", "shell_command", "execute_bash", "run_command",
+        "run_terminal_cmd", "container.exec", "shell_command", "execute_bash", "run_command", "powershell",
+        "run_in_terminal",
     }
 )  # fmt: skip
 """Names (lower case) under which agents offer a shell."""

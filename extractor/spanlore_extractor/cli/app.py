@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from spanlore.terminal import show, write
-from spanlore_extractor.cli import evaluate, mcp
+from spanlore_extractor.cli import evaluate, mcp, transcript
 
 if TYPE_CHECKING:
     from spanlore.memory.memory import Memory
@@ -40,9 +40,18 @@ def commands(app: typer.Typer) -> None:
 def mine(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be learned; change nothing.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="All sessions again, not only those with news.")] = False,
+    file: Annotated[
+        Path | None, typer.Option("--transcript", metavar="FILE", help="Only show what an agent's session file holds.")
+    ] = None,
+    with_left: Annotated[
+        bool, typer.Option("--left", help="With --transcript: also what was looked at and left.")
+    ] = False,
     as_json: _Json = False,
 ) -> None:
     """Mine the sessions with news, those still going on too."""
+    if file is not None:
+        transcript.mine_file(file, as_json=as_json, with_left=with_left)
+        return
     import time
 
     from spanlore.redaction.redact import Redactor

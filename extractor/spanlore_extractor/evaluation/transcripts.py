@@ -1,44 +1,35 @@
-"""Reads a labelled session file, by the harness its path names. Only for measuring; the importers are elsewhere."""
+"""Reads a session file of any known agent for mining; the importers, which make spans of it, are the proxy's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from spanlore_extractor.evaluation import claude_code, codex, trajectories
-from spanlore_extractor.mining.session import Conversation, MinedSession, Step
-
-_LINES: dict[str, Callable[[list[bytes]], tuple[Step, ...]]] = {
-    "claude-code": claude_code.read,
-    "codex": codex.read,
-    "pi": trajectories.read_pi,
-}
-_WHOLE: dict[str, Callable[[bytes], tuple[Step, ...]]] = {
-    "mini-swe-agent": trajectories.read_mini,
-    "swe-agent": trajectories.read_swe,
-    "gemini-cli": trajectories.read_gemini,
-}
+from spanlore.transcripts import opencode
+from spanlore.transcripts.events import Transcript
+from spanlore.transcripts.opencode_storage import export_at
+from spanlore.transcripts.reading import read_transcript
+from spanlore_extractor.evaluation.building import session_of
+from spanlore_extractor.mining.session import MinedSession
 
 
-def read_session(root: Path, file: str) -> MinedSession | None:
-    """The session in `root/file`, where `file` is `sessions/<harness>/<repository>/<name>`; None when the harness is
-    not known here.
+def read_session(root: Path, file: str) -> MinedSession:
+    """The session in `root/file`, where `file` is `sessions/<harness>/<repository>/<name>`.
 
     Raises:
         OSError: the file can't be read.
-        ValueError: it is not what its harness writes.
+        UnknownFormatError: no known agent writes such a file.
     """
-    _, harness, repository, name = file.split("/", 3)
-    data = (root / file).read_bytes()
-    if harness in _LINES:
-        steps = _LINES[harness](data.split(b"\n"))
-    elif harness in _WHOLE:
-        steps = _WHOLE[harness](data)
-    else:
-        return None
-    return MinedSession(
-        session_id=name,
-        conversations=(Conversation(key=name[:16], steps=steps),),
-        harness=harness,
-        repository=f"github.com/{repository.replace('__', '/', 1).lower()}",
-    )
+    parts = file.split("/")
+    repository = f"github.com/{parts[-2].replace('__', '/', 1).lower()}" if len(parts) > 1 else ""
+    return session_of(read_path(root / file), repository)
+
+
+def read_path(path: Path) -> Transcript:
+    """The transcript of a session file; a session in OpenCode's storage is put together from its parts.
+
+    Raises:
+        OSError: the file can't be read.
+        UnknownFormatError: no known agent writes such a file.
+    """
+    export = export_at(path)
+    return opencode.read(export) if export is not None else read_transcript(path.read_bytes())

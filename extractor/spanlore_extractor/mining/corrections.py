@@ -91,12 +91,27 @@ _TRIGGERS: Final[tuple[tuple[str, re.Pattern[str], bool], ...]] = tuple(
          r"(?!working|loading|showing|clear|sure|urgent|possible|needed)\w+|"
          r"\b(?:is|are|was|were) (?:not (?:correct|right|true)|incorrect|wrong)\b|\bnot (?:what|how|where) (?:i|"
          r"we|it|this|that)\b", True),
+        ("contrasts",
+         r"\b(?:is|are|it'?s|at|in|to|for|on|with|use|the|be) [\w`'./-]+, not (?:the |a |an |in |at |to )?"
+         r"[\w`'./-]+\s*(?:[.!;,]|$)|\bchange (?:in|of) plans?\b|\bgo back to\b|\bput (?:it|that|this|them) back\b|"
+         r"\broll (?:it |that |this )?back\b", True),
         ("meant", r"\bi (?:mean|meant)\b|\bwhat i (?:said|asked|wanted)\b", True),
         ("blames",
          r"\byou(?:'ve| have)? (?:missed|forgot|forgotten|broke|ignored|misunderstood|misread|fucked|messed|"
          r"(?:have |had )?(?:old|wrong|outdated)|"
          r"should(?:n'?t)? (?:not )?have|were (?:not )?supposed|keep \w+ing)\b", True),
-        ("repeats", r"\b(?:i told you|as i said|like i said|how many times|i already said)\b|^again[,:]", True),
+        ("blames",
+         r"(?<!if )(?<!when )(?<!once )(?<!after )(?<!did )(?<!do )\byou(?:'ve| have)? "
+         r""
+         r"(?:also |just |again |now |still )?"
+         r"(?:didn'?t|did not|haven'?t|have not|removed|deleted|dropped|skipped|lost|left out|overwrote|invented|"
+         r"hallucinated|made (?:it|that|this) up|should not|shouldn'?t|are not supposed|weren'?t supposed|"
+         r"don'?t need|do not need|need not)\b", True),
+        ("repeats", r"\b(?:i told you|as i said|like i said|how many times|i already (?:said|told)|i asked (?:you|for)|"
+         r"i said)\b|^again[,:]", True),
+        ("says how it should be",
+         r"\b(?:this|that|it|these|those|they|which|there) (?:should|must|shall|may|can)(?: not|n'?t|not)\b|"
+         r"\b(?:should|must) (?:probably|also|rather|actually|instead|only|just|at least)\b(?! (?:i|we)\b)", True),
         ("standing rule", rf"{_ALWAYS}|{_CLAUSE}(?:remember to|prefer)\b", True),
         ("forbids",
          rf"{_CLAUSE}(?:do not|don'?t|dont|never|stop|shouldn'?t|should not|must not)\s+"
@@ -115,6 +130,21 @@ _TRIGGERS: Final[tuple[tuple[str, re.Pattern[str], bool], ...]] = tuple(
         ("halts", r"^(?:wait|stop|hold on|hang ?on|let'?s pause|pause)\b", False),
     )
 )  # fmt: skip
+_OBJECTING: Final = re.compile(
+    r"\b(?:is|are|was|were)(?:n'?t)? there (?:no|not)\b|"
+    r"\b(?:is|are|was) (?:the|this|that|it) (?:[\w`-]+ ){0,2}not (?:to|better|supposed)\b|"
+    r"\b(?:wouldn'?t|shouldn'?t|isn'?t|aren'?t|couldn'?t|can'?t|don'?t) (?:it|this|that|we|you|there|they|the)\b"
+    r".{0,120}\b(?:better|simpler|easier|cleaner|rather|instead|just|also|already|be)\b|"
+    r"\bdo(?:es)? (?:we|you|it|this|that) (?:really|even|actually|still)\b|"
+    r"\bdo(?:es)? (?:we|you|it|this|that) need\b.{0,120}\b(?:at all|then|anymore|anyway)\b|"
+    r"\bwhy (?:not|didn'?t|don'?t you|aren'?t|isn'?t|did you|are you|do you|would you|have you|are we not|do we not)\b|"
+    r"\b(?:can|could|would) (?:we|you) (?:please |rather |just |at least )*"
+    r"(?:stick (?:to|with)|not|avoid|stop|go back|undo|revert|leave|keep)\b",
+    re.I,
+)
+"""Questions that tell what the person would have done instead."""
+_TAG: Final = re.compile(r"[,.]? ?\b(?:right|no|ok(?:ay)?|correct|yeah|or is there|or not|isn'?t it|or)\s*\?+$", re.I)
+"""What makes a question of an assertion only in form."""
 _ALWAYS_RULE: Final = re.compile(
     rf"{_ALWAYS}|\bwe (?:always|never)\s+\w+|\bin (?:this|our) (?:repo(?:sitory)?|project|codebase|team)\b", re.I
 )
@@ -180,11 +210,17 @@ def _why_not(step: HumanStep, before: Sequence[Step], seen: set[str]) -> str:
         return "the agent has not done anything yet"
     if text in seen:
         return "the same text was sent before"
-    if not own or is_mostly_pasted(text):
+    if not own or (is_mostly_pasted(text) and not _begins_with_blame(text)):
         return "pasted output"
     if len(own) > MAX_PROSE_CHARS:
         return "too long to be a correction"
     return _why_not_by_words(step, own, before)
+
+
+def _begins_with_blame(text: str) -> bool:
+    """Whether the first line, before what was pasted, says that something is wrong."""
+    first = prose(text.partition("\n")[0])
+    return any(holds and pattern.search(first) for _, pattern, holds in _TRIGGERS)
 
 
 def _why_not_by_words(step: HumanStep, own: str, before: Sequence[Step]) -> str:
@@ -206,12 +242,16 @@ def _why_not_by_words(step: HumanStep, own: str, before: Sequence[Step]) -> str:
             return reason
     if _CARRY_ON.match(own) and len(own) < 40 and not re.search(r"\b(?:not|don'?t|no|never|only)\b", own, re.I):
         return "tells the agent to go on"
+    if _OBJECTING.search(own):
+        return ""
     if all(_is_question(sentence) for sentence in sentences(own)):
         return "a question"
     return "a request" if _REQUEST.match(own) and not step.is_interruption and not _DURABLE.search(own) else ""
 
 
 def _is_question(sentence: str) -> bool:
+    if sentence.endswith("?") and _TAG.search(sentence) and not _QUESTION.match(sentence):
+        return False
     return sentence.rstrip().endswith("?") or (bool(_QUESTION.match(sentence)) and not sentence.endswith((".", "!")))
 
 
@@ -221,7 +261,10 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
     own = "\n".join(part for part in parts if not _is_question(part))
     if step.channel is Channel.REJECTION_REASON:
         return ("refused a tool call with a reason", *_words(own, False))
-    said = _words(own, _answers_question(before))
+    is_answer = _answers_question(before)
+    said = _words(own, is_answer)
+    if not is_answer and _OBJECTING.search("\n".join(parts)):
+        said = (*said, "asks why not otherwise")
     if (
         step.is_interruption
         and len(own.split()) >= 4

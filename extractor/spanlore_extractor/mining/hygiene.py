@@ -17,7 +17,8 @@ _PASTED_LINE: Final = re.compile(
     r"^\s*(?:[❯➜$%>#]\s|\+{1,3}\s|-{3}\s|@@|={3}\s|\d+\s*[+\-│|→]|[│┃╭╰├└┌]|\[[\w:.\- ]+\]\s|(?:PASS|FAIL|---|"
     r"===)\b|ok\s{2,}\S|"
     r"(?:Error|Warning|Traceback|panic|fatal|npm ERR!|WARN|INFO|DEBUG)\b[:\[ ]|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|"
-    r"at .+\(.+:\d+|File \".+\", line \d+|\S+\.\w{1,5}:\d+(?::\d+)?:?\s|['\"]?(?:/|"
+    r"at .+\(.+:\d+|"
+    r"--[a-z][\w-]*(?:[= ]\S+)?\s*\\?$|.+\s\\$|File \".+\", line \d+|\S+\.\w{1,5}:\d+(?::\d+)?:?\s|['\"]?(?:/|"
     r"~/)\S*(?:\\? \S+)*\.\w{2,4}['\"]?\s*$|\s{8,}\S)"
 )
 _COMMAND_LINE: Final = re.compile(

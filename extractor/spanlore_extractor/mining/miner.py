@@ -61,22 +61,23 @@ def _mine_words(
     conversation: Conversation, session: MinedSession, candidates: list[Candidate], dropped: list[Dropped]
 ) -> None:
     statements = find_statements(conversation)
-    stated = {(statement.step.span_id, statement.step.ordinal) for statement in statements}
-    candidates.extend(_stated(statement, session) for statement in statements)
+    known = {(statement.step.span_id, statement.step.ordinal) for statement in statements}
+    candidates.extend(stated(statement, session) for statement in statements)
     corrections, none = find_corrections(conversation)
     candidates.extend(
-        _corrected(correction, session)
+        corrected(correction, session)
         for correction in corrections
-        if (correction.step.span_id, correction.step.ordinal) not in stated
+        if (correction.step.span_id, correction.step.ordinal) not in known
     )
     dropped.extend(
         _drop_message(session, item.step, item.reason)
         for item in none
-        if (item.step.span_id, item.step.ordinal) not in stated
+        if (item.step.span_id, item.step.ordinal) not in known
     )
 
 
-def _stated(statement: Statement, session: MinedSession) -> Candidate:
+def stated(statement: Statement, session: MinedSession) -> Candidate:
+    """The candidate that something a person asked to remember makes."""
     rule = rule_of(statement.quote)
     return Candidate(
         kind=Kind.EXPLICIT,
@@ -95,7 +96,8 @@ def _stated(statement: Statement, session: MinedSession) -> Candidate:
     )
 
 
-def _corrected(correction: Correction, session: MinedSession) -> Candidate:
+def corrected(correction: Correction, session: MinedSession) -> Candidate:
+    """The candidate that a correction makes."""
     rule = rule_of(correction.quote)
     follows = correction.follows
     is_refusal = correction.signals[0].startswith("refused") and follows is not None

@@ -91,6 +91,10 @@ _PROBING: Final = frozenset(
      "merge"), ("git", "rebase")}
 )  # fmt: skip
 MAX_WORD_DISTANCE: Final = 0.5
+MIN_TELLING_CHARS: Final = 5
+"""A shorter word may be in two commands by chance."""
+_LISTERS: Final = frozenset({"ls", "find", "fd", "tree", "glob", "list", "list_directory", "find_file", "search_dir"})
+MAX_LISTINGS: Final = 2
 MAX_LISTED: Final = 3
 """A search that lists more lines than this has not singled out a file."""
 _SCRIPT_CHARS: Final = 40
@@ -169,7 +173,24 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
         return action
     if is_probe(failure) or any(is_edit(step) for step in between):
         return None
-    return _changed(one, other)
+    return _changed(one, other) or _elsewhere(failure, one, other, between)
+
+
+def _elsewhere(failure: ToolStep, one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
+    """A path was not there, and the same program was given another for the same thing: a word that tells (a pattern, a
+    target, a file name) is in both."""
+    if not NOT_FOUND.search(failure.output) or len(between) > MAX_LISTINGS or one.heredocs != other.heredocs:
+        return None
+    before, after = one.last, other.last
+    if action_of(before) != action_of(after) or before == after:
+        return None
+    words = {word for word in before[1:] if len(word) >= MIN_TELLING_CHARS and not word.startswith("-")}
+    others = [word for word in after[1:] if len(word) >= MIN_TELLING_CHARS and not word.startswith("-")]
+    missing = {word for word in words if word in failure.output or word.rsplit("/", 1)[-1] in failure.output}
+    if not missing or missing & set(others):
+        return None
+    shared = [word for word in words - missing if any(word in told or told in word for told in others)]
+    return Match(DeltaType.LOCATION, f"the same for `{shared[0]}` with another path") if shared else None
 
 
 def _same_commands(one: ShellLine, other: ShellLine) -> str | None:
@@ -338,9 +359,9 @@ def edit_likeness(one: ToolStep, other: ToolStep) -> float:
         return 1.0
     best = 0.0
     for names in (
-        ("old_string", "oldText", "old_str"),
-        ("new_string", "newText", "new_str", "content"),
-        ("input", "patch", "command"),
+        ("old_string", "oldText", "old_str", "oldString"),
+        ("new_string", "newText", "new_str", "newString", "content", "file_text"),
+        ("input", "patch", "patchText", "command"),
     ):
         before, after = argument(one, *names), argument(other, *names)
         if before and after:
@@ -380,7 +401,17 @@ def _moved(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep] = ())
         return Match(DeltaType.LOCATION, "a file of much the same name was read instead")
     if any(_found_by_search(path, found, step) for step in between):
         return Match(DeltaType.LOCATION, "a search for the missing file led to this one")
+    if between and len(between) <= MAX_LISTINGS and same_folder(path, found) and all(map(_is_listing, between)):
+        return Match(DeltaType.LOCATION, "the folder was listed, and this file of it read instead")
     return None
+
+
+def _is_listing(step: ToolStep) -> bool:
+    """Whether a call only looks which files there are."""
+    if kind_of(step) is ToolKind.READ:
+        return step.tool_name.lower() in _LISTERS
+    commands = take_apart(step.command).commands
+    return kind_of(step) is ToolKind.SHELL and bool(commands) and all(program_of(argv) in _LISTERS for argv in commands)
 
 
 def _found_by_search(path: str, found: str, step: ToolStep) -> bool:

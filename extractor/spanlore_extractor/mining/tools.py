@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import orjson
 
+from spanlore.signature.command import SHELL_TOOLS
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import action_of, program_of, take_apart
 
@@ -27,21 +28,19 @@ class ToolKind(StrEnum):
 
 
 _KINDS: Final = {
-    **dict.fromkeys(
-        ("bash", "exec_command", "shell", "local_shell", "run_shell_command", "execute_command", "terminal",
-        "run_terminal_cmd"),
-        ToolKind.SHELL,
-    ),
+    **dict.fromkeys(SHELL_TOOLS, ToolKind.SHELL),
     **dict.fromkeys(
         ("read", "grep", "glob", "ls", "view", "read_file", "read_many_files", "list_directory",
         "search_file_content", "notebookread",
-         "open", "search_dir", "search_file", "find_file", "find", "list", "view_image"),
+         "open", "search_dir", "search_file", "find_file", "find", "list", "view_image", "rg", "codesearch",
+         "file_search", "grep_search"),
         ToolKind.READ,
     ),
     **dict.fromkeys(
         ("edit", "write", "multiedit", "notebookedit", "apply_patch", "patch", "replace", "write_file", "create",
         "insert", "str_replace",
-         "str_replace_editor", "str_replace_based_edit_tool"),
+         "str_replace_editor", "str_replace_based_edit_tool", "edit_file", "create_file", "search_replace",
+         "write_to_file", "replace_string_in_file", "insert_edit_into_file"),
         ToolKind.EDIT,
     ),
 }  # fmt: skip
@@ -67,8 +66,9 @@ _CHANGING_WORDS: Final = frozenset(
 
 
 def kind_of(step: ToolStep) -> ToolKind:
-    """The kind of tool a step used."""
-    return _KINDS.get(step.tool_name.lower(), ToolKind.OTHER)
+    """The kind of tool a step used. An editor that can also show a file reads when it does."""
+    kind = _KINDS.get(step.tool_name.lower(), ToolKind.OTHER)
+    return ToolKind.READ if kind is ToolKind.EDIT and argument(step, "command") == "view" else kind
 
 
 @lru_cache(maxsize=1024)
@@ -91,7 +91,7 @@ def path_of(step: ToolStep) -> str:
     """The path a file tool was given; '' for other tools."""
     if kind_of(step) is ToolKind.SHELL:
         return ""
-    given = argument(step, "file_path", "path", "notebook_path")
+    given = argument(step, "file_path", "path", "filePath", "notebook_path", "absolute_path")
     return given or ("" if any(char.isspace() for char in step.command) else step.command)
 
 

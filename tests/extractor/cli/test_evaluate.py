@@ -40,4 +40,4 @@ def test_the_labelled_sessions() -> None:
 
     assert result.exit_code == 0
     assert report["within_budget"] is True
-    assert report["rows"][0]["precision"] > report["rows"][4]["precision"]
+    assert report["rows"][0]["precision"] > report["rows"][5]["precision"]

@@ -23,7 +23,7 @@ def folder(root: Path, labels: list[dict[str, Any]]) -> Path:
 
 
 def test_the_right_fix_must_be_named(tmp_path: Path) -> None:
-    """A pairing with another call is wrong; a look-alike that is found is wrong; a missed one only costs recall."""
+    """A pairing with another call names the wrong fix; a look-alike that is found is wrong."""
     failed = {"tool_use_id": "0"}
     labels: list[dict[str, Any]] = [
         {"id": "L1", "type": "delta", "failed": failed, "fix": {"tool_use_id": "4"}},
@@ -34,10 +34,30 @@ def test_the_right_fix_must_be_named(tmp_path: Path) -> None:
     ]
     result = evaluate(folder(tmp_path, labels))
 
-    pairs, _, words, _ = result["rows"][:4]
-    assert (pairs["right"], pairs["wrong"], pairs["labelled"], pairs["look_alikes"]) == (1, 2, 3, 1)
-    assert pairs["wrong_labels"] == ["L2", "L3"]
-    assert (pairs["precision"], pairs["recall"]) == (round(1 / 3, 4), round(1 / 3, 4))
+    pairs, fixes, _, words, _ = result["rows"][:5]
+    assert (pairs["right"], pairs["wrong"], pairs["labelled"], pairs["look_alikes"]) == (2, 1, 3, 1)
+    assert (pairs["wrong_labels"], pairs["missed_labels"]) == (["L3"], ["L4"])
+    assert (pairs["precision"], pairs["recall"]) == (round(2 / 3, 4), round(2 / 3, 4))
+    assert (fixes["right"], fixes["wrong"], fixes["wrong_labels"]) == (1, 1, ["L2"])
     assert (words["right"], words["recall"], words["precision"]) == (0, 0.0, 1.0)
     assert result["within_budget"] is False
-    assert "0.33" in table(result)
+    assert "0.67" in table(result)
+
+
+def test_each_repository_is_told_alone_and_left_out(tmp_path: Path) -> None:
+    """What another repository may bring is told by the spread between those that are known."""
+    failed = {"tool_use_id": "0"}
+    root = folder(tmp_path, [{"id": "L1", "type": "delta", "failed": failed, "fix": {"tool_use_id": "4"}}])
+    other = FILE.replace("a__b", "c__d")
+    (root / other).parent.mkdir(parents=True)
+    (root / other).write_bytes((root / FILE).read_bytes())
+    missed = {"id": "L2", "type": "delta", "failed": {"tool_use_id": "2"}, "fix": {"tool_use_id": "4"}, "file": other}
+    with (root / "labels.jsonl").open("a") as labels:
+        labels.write(json.dumps(missed) + "\n")
+
+    rows = {row["repository"]: row for row in evaluate(root)["by_repository"]}
+
+    assert {name: (row["recall"], row["rest_recall"]) for name, row in rows.items()} == {
+        "a__b": (1.0, 0.0),
+        "c__d": (0.0, 1.0),
+    }

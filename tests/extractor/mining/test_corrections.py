@@ -31,6 +31,13 @@ def only(told: Told) -> Correction | str:
         ("i don't like the heuristic", "dislikes"),
         ("the output must stop at a newline", "demands"),
         ("wait, somebody else is editing that file", "halts"),
+        ("it points at tool, not usr", "contrasts"),
+        ("you removed the null check", "blames"),
+        ("this should not be changed", "says how it should be"),
+        ("wouldn't it be better to use the library for that?", "asks why not otherwise"),
+        ("is there no library for this??", "asks why not otherwise"),
+        ("can we stick to the old layout?", "asks why not otherwise"),
+        ("I think you have old information, that folder is gone, or is it right?", "blames"),
     ],
 )
 def test_words_that_correct(words: str, signal: str) -> None:

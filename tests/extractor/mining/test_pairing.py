@@ -217,3 +217,36 @@ def test_edit_likeness_ignores_white_space() -> None:
     one, other = tools(Told().call("Edit", edit("\tone\n\ttwo")).call("Edit", edit("one\ntwo")))
 
     assert edit_likeness(one, other) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("failing", "later"),
+    [
+        ('grep -A 3 "def applyLine" src/wrap.py', "grep -r applyLine src"),
+        ("cp /opt/theme/dark.json ~/.app/custom.json", "cp packages/app/theme/dark.json ~/.app/custom.json"),
+    ],
+)
+def test_the_same_was_found_elsewhere(failing: str, later: str) -> None:
+    """A path was not there; what the call was about is in both."""
+    missing = next(word for word in failing.split() if "/" in word)
+    found = paired(
+        Told().run(failing, f"{failing.split()[0]}: {missing}: No such file or directory", 2).run(later, "ok")
+    )
+
+    assert found is not None and found.type is DeltaType.LOCATION
+
+
+def test_another_thing_is_not_the_same_elsewhere() -> None:
+    """The same program on another matter answers nothing."""
+    told = Told().run("grep alpha src/wrap.py", "grep: src/wrap.py: No such file or directory", 2)
+
+    assert paired(told.run("grep -r omega src", "ok")) is None
+
+
+def test_a_listed_folder_leads_to_its_file() -> None:
+    """The folder was looked at, and the next file read lies in it; one elsewhere says nothing."""
+    told = Told().fails("Read", {"file_path": "/r/pkg/utils.go"}, "File does not exist.")
+    told.run("ls -la /r/pkg", "env.go\nmain.go\na\nb\nc")
+    found = paired(told.call("Read", {"file_path": "/r/pkg/env.go"}, "package pkg"))
+
+    assert found is not None and found.type is DeltaType.LOCATION

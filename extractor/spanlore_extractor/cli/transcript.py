@@ -1,0 +1,49 @@
+"""`spanlore mine --transcript FILE`: what the detectors find in one session file, without a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def mine_file(path: Path, *, as_json: bool, with_left: bool) -> None:
+    """Prints the findings: one JSON object a line, or for people."""
+    from spanlore.redaction.redact import Redactor
+    from spanlore.transcripts.reading import UnknownFormatError
+    from spanlore_extractor.evaluation.building import session_of
+    from spanlore_extractor.evaluation.findings import find_all
+    from spanlore_extractor.evaluation.transcripts import read_path
+
+    try:
+        transcript = read_path(path)
+    except UnknownFormatError as error:
+        typer.echo(f"spanlore: {path} is {error}", err=True)
+        raise typer.Exit(1) from None
+    except OSError as error:
+        typer.echo(f"spanlore: can't read {path}: {error.strerror or error}", err=True)
+        raise typer.Exit(1) from None
+    uuids = {event.mark.line: event.mark.uuid for event in transcript.events if event.mark.uuid}
+    findings = find_all(session_of(transcript, "path:unknown"), uuids, Redactor(), with_left=with_left)
+    for text in (json.dumps(finding) for finding in findings) if as_json else _shown(findings):
+        typer.echo(text)
+    malformed = f", {transcript.malformed_lines} malformed" if transcript.malformed_lines else ""
+    typer.echo(
+        f"{transcript.harness}: {transcript.lines} lines{malformed}, {len(transcript.events)} events, "
+        f"{len(findings)} findings, {sum(not one['dropped'] for one in findings)} kept",
+        err=True,
+    )
+
+
+def _shown(findings: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    for one in findings:
+        text = " ".join(str(one["quote"] or one["evidence"][-1]["text"]).split())
+        yield f"line {one['at']['line'] + 1}: {one['kind']}{f' ({one["type"]})' if one['type'] else ''}"
+        yield f"    {text[:74]}"
+        if one["fix_call_id"]:
+            yield f"    fixed by: {' '.join(one['evidence'][-1]['text'].split())[:64]}"
+        why = f"    {one['rule']}" if one["rule"] else ""
+        yield f"{why}{'; ' if why else '    '}dropped: {one['drop_reason']}" if one["dropped"] else why
