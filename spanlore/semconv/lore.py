@@ -114,10 +114,12 @@ INJECTED_BYTES: Final = "spanlore.injection.bytes"
 INJECTED_TOKENS: Final = "spanlore.injection.tokens"
 """int, estimated: bytes / 4."""
 INJECTED_PLACEMENTS: Final = "spanlore.injection.placements"
-"""JSON list of {kind, anchor, memory_ids, bytes, first, state, reason}: what stood where, and what did not. `kind` is
-session_block, failure_hint or client_block (sent by the client itself); `first` true where newly placed; `state` shown,
-withheld (to measure the effect) or skipped, and then `reason`: said, budget, same_slot, repeated, cap, attested."""
+"""JSON list of {kind, anchor, memory_ids, bytes, sizes, position, first, state, reason}: what stood where, and what did
+not. `kind` is session_block, failure_hint, task_hint, family_hint or client_block (sent by the client itself); `sizes`
+are the bytes of each memory's line; `position` the message's index, -1 the system prompt; `first` true on a new
+occasion; `state` shown, withheld (to measure the effect) or skipped, and then `reason`: said, contradicted, budget,
+same_slot, repeated, cap, attested."""
 INJECTION_SKIPPED: Final = "spanlore.injection.skipped"
 """str. Why nothing was added: nothing (to say), withheld, late (first seen in the middle), client_block, side_call,
-subagent, unknown_project, off_repository, attested, bypass, disabled, killed, deadline, dialect, malformed, offset,
-ledger, error:TYPE."""
+subagent, unknown_project, off_repository, attested, bypass, disabled, killed, alarm, deadline, dialect, malformed,
+offset, ledger, error:TYPE."""

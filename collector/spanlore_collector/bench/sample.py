@@ -6,11 +6,23 @@ import random
 from collections.abc import Iterator
 from decimal import Decimal
 
+import orjson
+
 from spanlore.genai.inference import Dialect, Inference, Usage
 from spanlore.genai.messages import Message, Role, Text, ToolCall, ToolResult
 from spanlore.spans.encode import encode
 from spanlore.spans.ids import conversation_id_of, trace_id_of, turn_span_id
-from spanlore.spans.place import Channel, HumanMessage, Observation, Outcome, Place, ToolExecution, Turn, Workplace
+from spanlore.spans.place import (
+    Channel,
+    HumanMessage,
+    Injected,
+    Observation,
+    Outcome,
+    Place,
+    ToolExecution,
+    Turn,
+    Workplace,
+)
 from spanlore.spans.price import Price
 from spanlore.spans.record import SpanRecord
 
@@ -50,7 +62,8 @@ def _session(chance: random.Random, session_id: str, start_ns: int) -> Iterator[
             is_last = step == _STEPS_PER_TURN - 1
             turns = (Turn(trace_id, turn_id, turn, start_ns, now_ns, human, step + 1, step),) if is_last else ()
             tools = (_tool(chance, f"toolu_{seed}_{step}", now_ns, number, turn),) if step else ()
-            observation = Observation(place, workplace, human if step == 0 else (), tools, turns)
+            injected = _injected(is_first=number == 0)
+            observation = Observation(place, workplace, human if step == 0 else (), tools, turns, injected)
             price = Price(Decimal("0.012345678"), Decimal("0.01"), Decimal("0.002345678"))
             yield from encode(
                 _inference(chance, f"{seed}_{step}", now_ns, tools),
@@ -58,6 +71,22 @@ def _session(chance: random.Random, session_id: str, start_ns: int) -> Iterator[
                 request_seed=f"msg_{seed}_{step}",
                 price=price,
             )
+
+
+def _injected(*, is_first: bool) -> Injected:
+    """A session block of two memories, replayed in every request."""
+    ids = ("m-0123456789ab", "m-ba9876543210")
+    block = {
+        "kind": "session_block",
+        "state": "shown",
+        "anchor": "system",
+        "memory_ids": ids,
+        "bytes": 520,
+        "first": is_first,
+        "position": -1,
+        "sizes": (140, 150),
+    }
+    return Injected(ids, 560, orjson.dumps([block]).decode())
 
 
 def _tool(chance: random.Random, call_id: str, now_ns: int, step: int, turn: int) -> ToolExecution:

@@ -30,6 +30,7 @@ from spanlore_collector.store.tables import (
     ContentRow,
     HumanMessageRow,
     InferenceRow,
+    OpportunityRow,
     PartRow,
     ToolCallRow,
     TurnRow,
@@ -41,6 +42,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "human_messages": HumanMessageRow._fields,
     "tool_calls": ToolCallRow._fields,
     "turns": TurnRow._fields,
+    "opportunities": OpportunityRow._fields,
     "inferences": InferenceRow._fields,
     "otel_traces": TRACE_COLUMNS,
 }
@@ -52,7 +54,7 @@ _IDS = {
     for table, columns in COLUMNS.items()
 }
 """Where the ids are in a row: (trace id, span id), or the hash."""
-_TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "inferences")
+_TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "opportunities", "inferences")
 _SUSPECT_MINUTES = 15
 """How long before the newest insert a start looks for suspects. A group that died half-way is the newest one; earlier
 ones failed while the process lived on, and their senders have tried again since."""
@@ -174,6 +176,7 @@ def tables_of(group: Sequence[SpanRows]) -> dict[str, list[Any]]:
         "human_messages": [row for rows in group for row in rows.human],
         "tool_calls": [rows.tool_call for rows in group if rows.tool_call],
         "turns": [rows.turn for rows in group if rows.turn],
+        "opportunities": [row for rows in group for row in rows.opportunities],
         "inferences": [rows.inference for rows in group if rows.inference],
         "otel_traces": [rows.trace for rows in group],
     }

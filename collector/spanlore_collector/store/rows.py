@@ -26,8 +26,17 @@ from spanlore_collector.store.attributes import (
     usd,
     words,
 )
+from spanlore_collector.store.opportunities import opportunities_of
 from spanlore_collector.store.parts import Contents, content_of, first_text
-from spanlore_collector.store.tables import ContentRow, HumanMessageRow, InferenceRow, PartRow, ToolCallRow, TurnRow
+from spanlore_collector.store.tables import (
+    ContentRow,
+    HumanMessageRow,
+    InferenceRow,
+    OpportunityRow,
+    PartRow,
+    ToolCallRow,
+    TurnRow,
+)
 
 _INFERENCE_OPERATIONS = frozenset({gen_ai.OP_CHAT, gen_ai.OP_GENERATE_CONTENT, "text_completion"})
 _STATUS = {StatusCode.UNSET: "Unset", StatusCode.OK: "Ok", StatusCode.ERROR: "Error"}
@@ -46,6 +55,7 @@ class SpanRows:
     tool_call: ToolCallRow | None = None
     turn: TurnRow | None = None
     human: tuple[HumanMessageRow, ...] = ()
+    opportunities: tuple[OpportunityRow, ...] = ()
     parts: tuple[PartRow, ...] = ()
     contents: tuple[ContentRow, ...] = ()
 
@@ -89,6 +99,7 @@ def rows_of(record: SpanRecord, ingested_at_ms: int) -> SpanRows:
         if operation in _INFERENCE_OPERATIONS:
             rows.inference = _inference(record, seat, operation)
             rows.human = _human(attributes, seat)
+            rows.opportunities = opportunities_of(rows.inference)
         elif operation == gen_ai.OP_EXECUTE_TOOL:
             rows.tool_call = _tool_call(record, seat, contents)
         elif operation == gen_ai.OP_INVOKE_AGENT:

@@ -182,6 +182,35 @@ class HumanMessageRow(NamedTuple):
     ingested_at: int
 
 
+class OpportunityRow(NamedTuple):
+    """A row of `opportunities`."""
+
+    session_id: str
+    conversation: str
+    trace_id: str
+    span_id: str
+    time: int
+    ordinal: int
+    memory_id: str
+    kind: str
+    state: str
+    reason: str
+    anchor: str
+    position: int
+    bytes: int
+    tokens: int
+    turn_index: int
+    step_index: int
+    harness: str
+    repository: str
+    sub_path: str
+    branch: str
+    model: str
+    source: str
+    call_class: str
+    ingested_at: int
+
+
 class PartRow(NamedTuple):
     """A row of `message_parts`."""
 

@@ -236,6 +236,7 @@ def _shown(item: Placed) -> dict[str, Any]:
         "bytes": len(placement.text.encode()),
         "first": item.is_new,
         "position": item.index,
+        "sizes": wording.line_sizes(placement.text, placement.memory_ids),
     }
 
 

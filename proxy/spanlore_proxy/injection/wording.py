@@ -89,6 +89,13 @@ def memory_line(memory: Memory) -> str:
     return f"- [{memory.id}] {inert(memory.text)} ({_provenance(memory)})"
 
 
+def line_sizes(text: str, memory_ids: Sequence[str]) -> list[int]:
+    """Bytes of each memory's line in a block or hint, without the frame around the lines; 0 for one not in it."""
+    lines = ((_MEMORY_ID.match(line, 2), line) for line in text.split("\n"))
+    sizes = {found[1]: len(line.encode()) + 1 for found, line in lines if found is not None}
+    return [sizes.get(memory_id, 0) for memory_id in memory_ids]
+
+
 def inert(text: str) -> str:
     """The text on one line, unable to open or close a tag."""
     flat = " ".join(_CONTROL.sub(" ", text).split())

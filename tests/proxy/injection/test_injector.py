@@ -13,7 +13,7 @@ from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.injection.injector import Prepared, client_block, is_off
 from spanlore_proxy.injection.ledger import Entry, MemoryLedger
 from spanlore_proxy.injection.rewrite import without_insertions
-from spanlore_proxy.injection.wording import shown_ids
+from spanlore_proxy.injection.wording import memory_line, shown_ids
 from spanlore_proxy.wire.dialect import Endpoint, Kind
 from support.agent_talks import TALKS, AnyTalk, ChatTalk, GeminiTalk, ResponsesTalk, texts_of, turns_of
 from support.injecting import ENDPOINT, NOW_NS, SCOPE, WORKPLACE, Rig, Talk, failure_trigger, log_of, make_memory, who
@@ -177,6 +177,7 @@ def test_the_log_tells_what_stood_where() -> None:
         "bytes": len(orjson.loads(second.body)["system"][-1]["text"].encode()),
         "first": False,
         "position": -1,
+        "sizes": [len(f"{memory_line(FIX)}\n".encode())],
     }
     assert hint["position"] == 2
     assert (hint["kind"], hint["anchor"], hint["memory_ids"], hint["first"]) == (
