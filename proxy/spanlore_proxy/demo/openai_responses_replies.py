@@ -52,7 +52,8 @@ def _item(part: ReplyPart, id_: str, call_ids: Iterator[str], document: dict[str
             return _made("custom_tool_call", f"ctc_{id_}", call_id=next(call_ids), name=name, input=code)
         case UseTool(name, arguments, _):
             text = orjson.dumps(arguments).decode()
-            return _made("function_call", f"fc_{id_}", call_id=next(call_ids), name=name, arguments=text)
+            where = _namespace(name, document)
+            return _made("function_call", f"fc_{id_}", call_id=next(call_ids), name=name, arguments=text, **where)
 
 
 def _made(kind: str, id_: str, **fields: Any) -> dict[str, Any]:
@@ -60,14 +61,29 @@ def _made(kind: str, id_: str, **fields: Any) -> dict[str, Any]:
 
 
 def _is_custom(name: str, document: dict[str, Any]) -> bool:
-    """Whether the tool takes free text. Codex offers its tools at the top, or in an item of the input."""
+    """Whether the tool takes free text."""
+    offered = _offered(document)
+    inner = [one for tool in offered for one in tool.get("tools") or ()]
+    return any(tool.get("name") == name and tool.get("type") == "custom" for tool in (*offered, *inner))
+
+
+def _namespace(name: str, document: dict[str, Any]) -> dict[str, str]:
+    """The namespace that offers the tool, as a call of it names it; codex has one for each MCP server."""
+    for tool in _offered(document):
+        inner = tool.get("tools") or () if tool.get("type") == "namespace" else ()
+        if any(one.get("name") == name for one in inner):
+            return {"namespace": str(tool.get("name"))}
+    return {}
+
+
+def _offered(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Codex offers its tools at the top, or in an item of the input."""
     items = document.get("input")
     offered = [*(document.get("tools") or ())]
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict) and item.get("type") == "additional_tools":
             offered.extend(item.get("tools") or ())
-    inner = [one for tool in offered if isinstance(tool, dict) for one in tool.get("tools") or ()]
-    return any(tool.get("name") == name and tool.get("type") == "custom" for tool in (*offered, *inner))
+    return [tool for tool in offered if isinstance(tool, dict)]
 
 
 def _opening(item: dict[str, Any]) -> dict[str, Any]:
