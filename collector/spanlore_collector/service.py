@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+import psutil
 from aiohttp import web
 
 from spanlore.memory.sharing import Sharing
@@ -21,6 +22,7 @@ from spanlore_collector.api.status import StatusRoutes
 from spanlore_collector.clickhouse_http.interface import ClickHouseInterface
 from spanlore_collector.ingest.bodies import MAX_BODY_BYTES
 from spanlore_collector.ingest.receiver import Receiver
+from spanlore_collector.ingest.selfmetrics import SelfMetrics
 from spanlore_collector.store.client import Store, store_of
 from spanlore_collector.store.memories import MemoryTable
 from spanlore_collector.store.migrate import migrate
@@ -52,6 +54,7 @@ class Service:
 
     def __init__(self, settings: Settings, paths: Paths) -> None:
         self._settings = settings
+        self._paths = paths
         self._store: Store = store_of(settings.clickhouse_url, paths.store_dir)
         self._token = paths.token()
         self._stack = AsyncExitStack()
@@ -86,7 +89,8 @@ class Service:
             log.info("migrations applied: %s", ", ".join(applied))
         sharing = Sharing(self._settings.memory.forks, self._settings.memory.public_repositories)
         table = await asyncio.to_thread(MemoryTable, client, sharing)
-        writer = await asyncio.to_thread(Writer, client)
+        beside = await asyncio.to_thread(self._store.connect)
+        writer = await asyncio.to_thread(Writer, client, beside)
         writer.start()
         self._stack.push_async_callback(asyncio.to_thread, writer.stop, STOP_WRITER_S)
         if clickhouse:
@@ -97,9 +101,20 @@ class Service:
     async def _serve_api(self, listener: socket.socket, writer: Writer, table: MemoryTable) -> None:
         threads = self._stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="decode"))
         app = web.Application(middlewares=[guard(self._token)], client_max_size=MAX_BODY_BYTES)
-        app.router.add_post("/v1/traces", Receiver(writer, threads).export)
+        metrics = SelfMetrics(
+            {
+                "waiting.bytes": lambda: writer.waiting_bytes,
+                "writer.lag": lambda: writer.lag_ms,
+                "writer.groups": lambda: writer.counters.groups,
+                "writer.duplicates": lambda: writer.counters.duplicates,
+                "writer.failures": lambda: writer.counters.failures,
+                "process.memory": lambda: psutil.Process().memory_info().rss,
+            }
+        )
+        self._stack.callback(metrics.close)
+        Receiver(writer, threads, metrics).add_to(app)
         MemoryRoutes(table, writer).add_to(app)
-        StatusRoutes(self._store, writer, table, time.time_ns()).add_to(app)
+        StatusRoutes(self._store, writer, table, metrics, self._paths, time.time_ns()).add_to(app)
         # Bodies are decompressed by the receiver, within its bounds and off the event loop.
         await self._serve(app, listener, auto_decompress=False)
 

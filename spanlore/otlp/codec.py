@@ -84,9 +84,9 @@ def decode_json_request(data: bytes) -> list[SpanRecord]:
     try:
         document = orjson.loads(data or b"{}")
         for span in _json_spans(document):
-            _ids_to_base64(span, ("traceId", "spanId", "parentSpanId"))
+            ids_to_base64(span, ("traceId", "spanId", "parentSpanId"))
             for link in span.get("links") or ():
-                _ids_to_base64(link, ("traceId", "spanId"))
+                ids_to_base64(link, ("traceId", "spanId"))
         return records_of(ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True))
     except (ValueError, TypeError, AttributeError, ParseError) as error:
         raise MalformedOtlpError(f"not an OTLP/JSON trace request: {error}") from None
@@ -96,7 +96,7 @@ def records_of(request: ExportTraceServiceRequest) -> list[SpanRecord]:
     """The spans of a parsed request. Records of one resource share its attribute mapping."""
     out: list[SpanRecord] = []
     for resource_spans in request.resource_spans:
-        resource = _attributes(resource_spans.resource.attributes)
+        resource = attributes_of(resource_spans.resource.attributes)
         for scope_spans in resource_spans.scope_spans:
             scope = scope_spans.scope
             name, version = scope.name, scope.version
@@ -111,8 +111,8 @@ def _json_spans(document: Any) -> Iterator[dict[str, Any]]:
             yield from scope_spans.get("spans") or ()
 
 
-def _ids_to_base64(into: dict[str, Any], keys: tuple[str, ...]) -> None:
-    # protobuf's own JSON mapping has base64 where OTLP has hex.
+def ids_to_base64(into: dict[str, Any], keys: tuple[str, ...]) -> None:
+    """Hex ids of OTLP/JSON as protobuf's own JSON mapping wants them: base64."""
     for key in keys:
         if into.get(key):
             into[key] = base64.b64encode(bytes.fromhex(into[key])).decode()
@@ -171,29 +171,35 @@ def _record(span: Span, resource: Mapping[str, AttributeValue], name: str, versi
         kind=_KINDS[kind] if 0 <= kind < len(_KINDS) else SpanKind.UNSPECIFIED,
         start_time_ns=span.start_time_unix_nano,
         end_time_ns=span.end_time_unix_nano,
-        attributes=_attributes(span.attributes),
+        attributes=attributes_of(span.attributes),
         resource=resource,
         scope_name=name,
         scope_version=version,
         status_code=StatusCode(status.code) if status.code in (0, 1, 2) else StatusCode.UNSET,
         status_message=status.message,
-        events=tuple(SpanEvent(e.time_unix_nano, e.name, _attributes(e.attributes)) for e in span.events),
-        links=tuple(SpanLink(to.trace_id, to.span_id, _attributes(to.attributes), to.trace_state) for to in span.links),
+        events=tuple(SpanEvent(e.time_unix_nano, e.name, attributes_of(e.attributes)) for e in span.events),
+        links=tuple(
+            SpanLink(to.trace_id, to.span_id, attributes_of(to.attributes), to.trace_state) for to in span.links
+        ),
         trace_state=span.trace_state,
         schema_url=schema_url,
     )
 
 
-def _attributes(pairs: Iterable[KeyValue]) -> dict[str, AttributeValue]:
+def attributes_of(pairs: Iterable[KeyValue]) -> dict[str, AttributeValue]:
+    """OTLP attributes as a record has them."""
     out: dict[str, AttributeValue] = {}
     for pair in pairs:
         value = pair.value
         # What is not zero tells its own type, and `WhichOneof` is the dearest call of decoding.
-        out[pair.key] = value.string_value or value.int_value or value.bool_value or value.double_value or _value(value)
+        out[pair.key] = (
+            value.string_value or value.int_value or value.bool_value or value.double_value or value_of(value)
+        )
     return out
 
 
-def _value(value: AnyValue) -> AttributeValue:
+def value_of(value: AnyValue) -> AttributeValue:
+    """One OTLP value as a record has it; '' when there is none."""
     match value.WhichOneof("value"):
         case "string_value":
             return value.string_value
@@ -225,7 +231,7 @@ def _plain(value: AnyValue) -> Any:
         case None:
             return None
         case _:
-            return _value(value)
+            return value_of(value)
 
 
 def _key(attributes: Mapping[str, AttributeValue]) -> tuple[Any, ...]:

@@ -34,7 +34,11 @@ ATTEMPT: Final = "spanlore.attempt"
 DERIVED: Final = "spanlore.derived"
 """bool, true or absent. The span was put together from two exchanges (execute_tool, invoke_agent)."""
 SOURCE: Final = "spanlore.source"
-"""str: wire, or the importer's name. How the span came to be known."""
+"""str: wire, agent_telemetry, or the importer's name. How the span came to be known."""
+WIRE: Final = "wire"
+AGENT_TELEMETRY: Final = "agent_telemetry"
+"""The source of spans that an agent itself reports, as OpenTelemetry spans or as events that the collector makes spans
+of. They give way to what was seen on the wire."""
 SCHEMA_VERSION: Final = "spanlore.schema.version"
 """int. Version of this vocabulary."""
 

@@ -17,6 +17,8 @@ _PROVIDERS = {
     "gcp.vertex_ai": "google",
     "aws.bedrock": "aws",
     "azure.ai.openai": "azure",
+    "x_ai": "x-ai",
+    "mistral_ai": "mistral",
 }
 """gen_ai.provider.name → genai-prices' provider id, where the two differ."""
 
@@ -43,9 +45,14 @@ def price_of(inference: Inference) -> Price | None:
     Input counts include cache tokens, in genai-prices as here. The one-hour share of cache writes costs twice the base
     price and is passed on; billing it as five-minute writes would understate Claude Code's by more than a third.
     """
-    usage = inference.usage
-    model = inference.response_model or inference.request_model
-    if model is None or usage.input_tokens is None or usage.output_tokens is None:
+    return price_of_usage(
+        inference.provider, inference.response_model or inference.request_model or "", inference.usage
+    )
+
+
+def price_of_usage(provider: str, model: str, usage: Usage) -> Price | None:
+    """The same for whoever knows only this much. `provider` is gen_ai.provider.name."""
+    if not model or usage.input_tokens is None or usage.output_tokens is None:
         return None
     counts: dict[str, int] = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
     if usage.cache_read_tokens:
@@ -58,7 +65,7 @@ def price_of(inference: Inference) -> Price | None:
         found = genai_prices.calc_price(
             PricedUsage(**counts),
             model_ref=model,
-            provider_id=_PROVIDERS.get(inference.provider, inference.provider),
+            provider_id=_PROVIDERS.get(provider, provider) or None,
         )
     except (LookupError, ValueError):
         return None

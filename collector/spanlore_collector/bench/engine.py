@@ -43,10 +43,10 @@ def _rows(spans: int, seed: int) -> list[SpanRows]:
 def _insert(inserter: Inserter, batches: Sequence[Sequence[SpanRows]], only: str = "") -> float:
     tables = [tables_of(batch) for batch in batches]
     began = time.perf_counter()
-    for group in tables:
+    for number, group in enumerate(tables):
         for table, rows in group.items():
             if only in ("", table):
-                inserter.insert_table(table, rows)
+                inserter.insert_table(table, rows, str(number))
     return time.perf_counter() - began
 
 

@@ -7,15 +7,20 @@ is already there is left out before inserting:
 - for suspects (see `known`), the rows of each single table;
 - content whose hash is known.
 
+The tables before `otel_traces` have no order among themselves; with a second connection half of them are written beside
+the other half, since an insert costs much the same for one row as for thousands and mostly waits.
+
 Each insert carries a deduplication token made from the ids in it, so that an insert of which the server's answer was
-lost, and that is repeated, is dropped by the server. Traces of the newest inserts get their entry in
-`otel_traces_trace_id_ts` again when a process starts, since a view's table is committed apart from its source.
+lost, and that is repeated, is dropped by the server. What agents report of themselves may give way first (`claims`).
+Traces of the newest inserts get their entry in `otel_traces_trace_id_ts` again when a process starts, since a view's
+table is committed apart from its source.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +28,8 @@ from clickhouse_connect.datatypes.base import ClickHouseType
 from clickhouse_connect.datatypes.registry import get_from_name
 from clickhouse_connect.driver.client import Client
 
+from spanlore_collector.store import signals
+from spanlore_collector.store.claims import Claims
 from spanlore_collector.store.known import KnownHashes, KnownSpans, SpanKey
 from spanlore_collector.store.rows import SpanRows
 from spanlore_collector.store.tables import (
@@ -47,13 +54,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "otel_traces": TRACE_COLUMNS,
 }
 """Tables in the order of insertion."""
-_IDS = {
-    table: slice(0, 1)
-    if table == "content"
-    else slice(at := columns.index("TraceId" if table == "otel_traces" else "trace_id"), at + 2)
-    for table, columns in COLUMNS.items()
-}
-"""Where the ids are in a row: (trace id, span id), or the hash."""
+_BESIDE = ("message_parts", "tool_calls", "turns")
+"""Tables the second connection writes; about half of the work."""
+_SEARCH_INDEX = "idx_words"
+"""Of `content`. Merges make it: an insert that did would take half as long again."""
 _TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "opportunities", "inferences")
 _SUSPECT_MINUTES = 15
 """How long before the newest insert a start looks for suspects. A group that died half-way is the newest one; earlier
@@ -75,9 +79,20 @@ class Receipt:
 class Inserter:
     """The tables, and what is known of them. Its queries and inserts raise clickhouse-connect's errors."""
 
-    def __init__(self, client: Client, spans: KnownSpans | None = None, hashes: KnownHashes | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        spans: KnownSpans | None = None,
+        hashes: KnownHashes | None = None,
+        beside: Client | None = None,
+    ) -> None:
+        """`beside` is a second connection to the same store; without one the tables are written one by one."""
         self._client = client
+        self._beside = beside
+        self._helper = ThreadPoolExecutor(1, thread_name_prefix="beside") if beside else None
         self._types = _column_types(client)
+        self._content_settings = _content_settings(client)
+        self._claims = Claims(client)
         self.spans = spans or KnownSpans()
         self.hashes = hashes or KnownHashes()
         self._warm()
@@ -97,35 +112,70 @@ class Inserter:
                     taken.setdefault(rows.key, rows)
             receipts.append(Receipt(len(taken) - before, len(batch) - (len(taken) - before)))
         if taken:
-            self._insert_spans(list(taken.values()))
+            self._insert_spans(self._claims.settle(list(taken.values())))
         return receipts
+
+    def insert_signals(self, rows: signals.SignalRows) -> None:
+        """Inserts logs or metrics; the same request again changes nothing."""
+        for table, some in rows.tables.items():
+            if some:
+                self._insert(self._client, table, signals.COLUMNS[table], some, f"{table}-{rows.token}")
+
+    def close(self) -> None:
+        """Ends the second connection."""
+        if self._helper is not None:
+            self._helper.shutdown()
+        if self._beside is not None:
+            self._beside.close()
 
     def _insert_spans(self, group: list[SpanRows]) -> None:
         suspects = [rows for rows in group if rows.key in self.spans.suspects]
         present = self._present(suspects) if suspects else {}
         tables = tables_of(group)
         tables["content"] = self._new_content(tables["content"], suspects)
+        for table, there in present.items():
+            tables[table] = [row for row in tables[table] if (row.trace_id, row.span_id) not in there]
         self.spans.suspects.update(rows.key for rows in group)
-        for table, rows in tables.items():
-            if table in present:
-                rows = [row for row in rows if (row.trace_id, row.span_id) not in present[table]]
-            self.insert_table(table, rows)
-            if table == "content":
-                self.hashes.stored(row.hash for row in rows)
+        commit = tables.pop("otel_traces")
+        token = token_of(group)
+        self._insert_typed(tables, token)
+        self.hashes.stored(row.hash for row in tables["content"])
+        self.insert_table("otel_traces", commit, token)
         self.spans.stored(rows.key for rows in group)
+        self._claims.stored(group)
 
-    def insert_table(self, table: str, rows: list[Any]) -> None:
-        """Inserts rows as they are, in one block."""
+    def _insert_typed(self, tables: dict[str, list[Any]], token: str) -> None:
+        if self._helper is None or self._beside is None:
+            for table, rows in tables.items():
+                self.insert_table(table, rows, token)
+            return
+        other = self._helper.submit(self._insert_some, self._beside, tables, _BESIDE, token)
+        try:
+            self._insert_some(self._client, tables, [table for table in tables if table not in _BESIDE], token)
+        finally:
+            failure = other.exception()  # waits: nothing of this group may be under way when it is tried again
+        if failure is not None:
+            raise failure
+
+    def _insert_some(self, client: Client, tables: dict[str, list[Any]], names: Iterable[str], token: str) -> None:
+        for table in names:
+            self._insert(client, table, COLUMNS[table], tables[table], _token(table, tables[table], token))
+
+    def insert_table(self, table: str, rows: list[Any], token: str) -> None:
+        """Inserts rows as they are, in one block. `token` names the spans they are of."""
+        self._insert(self._client, table, COLUMNS[table], rows, _token(table, rows, token))
+
+    def _insert(self, client: Client, table: str, columns: Sequence[str], rows: Sequence[Any], token: str) -> None:
         if not rows:
             return
-        columns = COLUMNS[table]
-        self._client.insert(
+        settings = {"insert_deduplication_token": token}
+        client.insert(
             table,
             list(zip(*rows, strict=True)),
             column_names=columns,
             column_types=self._types[table],
             column_oriented=True,
-            settings={"insert_deduplication_token": _token(table, rows)},
+            settings={**settings, **self._content_settings} if table == "content" else settings,
         )
 
     def _new_content(self, contents: Iterable[ContentRow], suspects: Iterable[SpanRows]) -> list[ContentRow]:
@@ -210,16 +260,31 @@ GROUP BY TraceId
 def _column_types(client: Client) -> dict[str, list[ClickHouseType]]:
     sql = "SELECT table, name, type FROM system.columns WHERE database = currentDatabase()"
     types = {(row[0], row[1]): row[2] for row in client.query(sql).result_rows}
-    return {table: [get_from_name(types[table, column]) for column in columns] for table, columns in COLUMNS.items()}
+    return {
+        table: [get_from_name(types[table, column]) for column in columns]
+        for table, columns in {**COLUMNS, **signals.COLUMNS}.items()
+    }
 
 
-def _token(table: str, rows: Sequence[Any]) -> str:
-    """Names an insert by what is in it."""
-    ids = _IDS[table]
-    state = hashlib.blake2b(table.encode(), digest_size=16)
-    for words in sorted(row[ids] for row in rows):
-        state.update("".join(words).encode())
-    return state.hexdigest()
+def token_of(group: Iterable[SpanRows]) -> str:
+    """Names a group by its spans."""
+    return _digest(f"{rows.trace_id}{rows.span_id}" for rows in group)
+
+
+def _content_settings(client: Client) -> dict[str, str]:
+    name = "exclude_materialize_skip_indexes_on_insert"
+    is_known = client.query(f"SELECT count() FROM system.settings WHERE name = '{name}'").result_rows[0][0]
+    return {name: _SEARCH_INDEX} if is_known else {}
+
+
+def _token(table: str, rows: Sequence[Any], group: str) -> str:
+    """Names an insert by what is in it: the group's spans, the table, and what of them is left to insert."""
+    words = _digest(row.hash for row in rows) if table == "content" else f"{group}-{len(rows)}"
+    return f"{table}-{words}"
+
+
+def _digest(ids: Iterable[str]) -> str:
+    return hashlib.blake2b("".join(ids).encode(), digest_size=16).hexdigest()
 
 
 def _slices(ids: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from spanlore.genai.inference import Usage
 from spanlore.semconv import gen_ai, lore
+from spanlore.spans.price import price_of_usage
 from spanlore.spans.record import SpanRecord, StatusCode
 from spanlore_collector.store.attributes import (
     MAX_INT64,
@@ -58,6 +60,16 @@ class SpanRows:
     opportunities: tuple[OpportunityRow, ...] = ()
     parts: tuple[PartRow, ...] = ()
     contents: tuple[ContentRow, ...] = ()
+    session_id: str = ""
+    """'' for what is no GenAI span."""
+    is_report: bool = False
+    """An agent's own telemetry, which gives way to the wire's (see `claims`)."""
+    is_from_log: bool = False
+    """Made of a log record, which is kept on its own."""
+
+    def without_types(self) -> SpanRows:
+        """Only what `otel_traces` keeps."""
+        return SpanRows(self.trace_id, self.span_id, self.trace)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -94,6 +106,9 @@ def rows_of(record: SpanRecord, ingested_at_ms: int) -> SpanRows:
     operation = _operation(attributes)
     if operation:
         seat = _seat(record, rows, w, ingested_at_ms)
+        rows.session_id = seat.session_id
+        rows.is_report = seat.source == lore.AGENT_TELEMETRY
+        rows.is_from_log = rows.is_report and bool(attributes.get(lore.DERIVED))
         contents = content_of(attributes, seat)
         rows.parts, rows.contents = tuple(contents.parts), tuple(contents.rows)
         if operation in _INFERENCE_OPERATIONS:
@@ -104,6 +119,7 @@ def rows_of(record: SpanRecord, ingested_at_ms: int) -> SpanRows:
             rows.tool_call = _tool_call(record, seat, contents)
         elif operation == gen_ai.OP_INVOKE_AGENT:
             rows.turn = _turn(record, seat)
+            rows.human = _human(attributes, seat)
     rows.trace = _trace(record, rows, w)
     return rows
 
@@ -211,6 +227,7 @@ def _inference(record: SpanRecord, seat: _Seat, operation: str) -> InferenceRow:
         ingested_at=seat.ingested_at,
         **_answer(a, w),
         **_usage(a, w),
+        **_cost(a, w),
         **_injection(a, w),
     )
 
@@ -239,6 +256,32 @@ def _usage(a: Attributes, w: dict[str, str]) -> dict[str, Any]:
         "cache_write_tokens": tokens(a, gen_ai.USAGE_CACHE_WRITE_INPUT_TOKENS),
         "cache_write_1h_tokens": maybe(a, lore.CACHE_WRITE_1H),
         "reasoning_tokens": maybe(a, gen_ai.USAGE_REASONING_OUTPUT_TOKENS),
+    }
+
+
+def _cost(a: Attributes, w: dict[str, str]) -> dict[str, Any]:
+    """As the sender says; ours for a foreign sender that says nothing. Our own spans without a price have none."""
+    price = None
+    if lore.COST_USD not in a and lore.SCHEMA_VERSION not in a:
+        price = price_of_usage(
+            w.get(gen_ai.PROVIDER_NAME, "") or w.get("gen_ai.system", ""),
+            w.get(gen_ai.RESPONSE_MODEL, "") or w.get(gen_ai.REQUEST_MODEL, ""),
+            Usage(
+                input_tokens=tokens(a, gen_ai.USAGE_INPUT_TOKENS),
+                output_tokens=tokens(a, gen_ai.USAGE_OUTPUT_TOKENS),
+                cache_read_tokens=tokens(a, gen_ai.USAGE_CACHE_READ_INPUT_TOKENS),
+                cache_write_tokens=tokens(a, gen_ai.USAGE_CACHE_WRITE_INPUT_TOKENS),
+                cache_write_1h_tokens=maybe(a, lore.CACHE_WRITE_1H),
+            ),
+        )
+    if price is not None:
+        return {
+            "cost_usd": float(round(price.total_usd, 9)),
+            "cost_input_usd": float(round(price.input_usd, 9)),
+            "cost_output_usd": float(round(price.output_usd, 9)),
+            "price_version": price.version,
+        }
+    return {
         "cost_usd": usd(a, lore.COST_USD),
         "cost_input_usd": usd(a, lore.COST_INPUT_USD),
         "cost_output_usd": usd(a, lore.COST_OUTPUT_USD),

@@ -1,8 +1,9 @@
 """The one writer: a thread that owns the writing connection and does everything that changes the store, in order.
 
 Batches that wait while an insert runs are put into the next one together, because an insert costs much the same for
-one row as for hundreds. A batch's future is done when its rows are committed, and not before. When a group fails, its
-batches are tried one by one, so that a bad one harms only its own sender.
+one row as for hundreds; a group also waits a moment for requests that are still being decoded (`expect`). A batch's
+future is done when its rows are committed, and not before. When a group fails, its batches are tried one by one, so
+that a bad one harms only its own sender.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 import queue
 import struct
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -21,12 +23,15 @@ from clickhouse_connect.driver.exceptions import DataError
 
 from spanlore_collector.store.inserting import Inserter, Receipt
 from spanlore_collector.store.rows import SpanRows
+from spanlore_collector.store.signals import SignalRows
 
 log = logging.getLogger(__name__)
 
 MAX_GROUP_SPANS = 8_192
 MAX_GROUP_BYTES = 32 * 1024**2
 MAX_WAITING_BYTES = 192 * 1024**2
+LINGER_S = 0.05
+"""How long a group waits for requests that have come but are not decoded: less than the insert that is saved."""
 
 
 class StoreFullError(RuntimeError):
@@ -49,6 +54,8 @@ class Counters:
     spans: int = 0
     duplicates: int = 0
     groups: int = 0
+    signals: int = 0
+    """Log records and data points."""
     failures: int = 0
     last_failure: str = ""
 
@@ -57,6 +64,7 @@ class Counters:
 class _Batch:
     rows: Sequence[SpanRows]
     size_bytes: int
+    since_s: float
     done: Future[Receipt] = field(default_factory=Future)
 
 
@@ -67,14 +75,17 @@ class _Work:
 
 
 class Writer:
-    """Owns `client` from `start` on, and closes it at the end."""
+    """Owns `client` and `beside` from `start` on, and closes them at the end."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, beside: Client | None = None) -> None:
+        """`beside` is a second connection, so that two tables can be written at once."""
         self._client = client
-        self._inserter = Inserter(client)
+        self._inserter = Inserter(client, beside=beside)
         self._queue: queue.SimpleQueue[_Batch | _Work | None] = queue.SimpleQueue()
         self._held: _Batch | _Work | None = None
         self._waiting_bytes = 0
+        self._expected = 0
+        self._since_s: float | None = None
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self.counters = Counters()
@@ -99,17 +110,45 @@ class Writer:
         """Size of the batches that are not committed yet."""
         return self._waiting_bytes
 
+    @property
+    def lag_ms(self) -> float:
+        """How long the oldest batch of the group that is being written has waited."""
+        since_s = self._since_s
+        return 0.0 if since_s is None else (time.monotonic() - since_s) * 1e3
+
+    def expect(self, change: int) -> None:
+        """A request came (1) or was answered (-1)."""
+        with self._lock:
+            self._expected += change
+
+    def submit_signals(self, rows: SignalRows, size_bytes: int) -> Future[None]:
+        """Takes logs or metrics; its future ends as `submit`'s does.
+
+        Raises:
+            StoreFullError: too much is waiting already.
+        """
+        self._reserve(size_bytes)
+
+        def run(_: Client) -> None:
+            try:
+                self._inserter.insert_signals(rows)
+                self.counters.signals += rows.count
+            except Exception as error:
+                self._failed(error)
+                raise _explain(error) from error
+            finally:
+                self._release(size_bytes)
+
+        return self.call(run)
+
     def submit(self, rows: Sequence[SpanRows], size_bytes: int) -> Future[Receipt]:
         """Takes a batch. Its future ends with a receipt, `StoreFullError` or `BadRowsError`.
 
         Raises:
             StoreFullError: too much is waiting already.
         """
-        with self._lock:
-            if self._waiting_bytes and self._waiting_bytes + size_bytes > MAX_WAITING_BYTES:
-                raise StoreFullError("the collector has too much to write already")
-            self._waiting_bytes += size_bytes
-        batch = _Batch(rows, size_bytes)
+        self._reserve(size_bytes)
+        batch = _Batch(rows, size_bytes, time.monotonic())
         batch.done.set_running_or_notify_cancel()  # from now on nobody can cancel it: it will be written
         self._queue.put(batch)
         return batch.done
@@ -129,6 +168,7 @@ class Writer:
                 else:
                     self._write(self._gather(item))
         finally:
+            self._inserter.close()
             self._client.close()
 
     def _next(self) -> _Batch | _Work | None:
@@ -138,9 +178,11 @@ class Writer:
     def _gather(self, first: _Batch) -> list[_Batch]:
         """The batch and those that wait behind it, up to the limits of a group."""
         group, spans, size_bytes = [first], len(first.rows), first.size_bytes
+        until_s = time.monotonic() + LINGER_S
         while spans < MAX_GROUP_SPANS and size_bytes < MAX_GROUP_BYTES:
+            patience_s = until_s - time.monotonic() if self._expected > len(group) else 0.0
             try:
-                item = self._queue.get_nowait()
+                item = self._queue.get(timeout=patience_s) if patience_s > 0 else self._queue.get_nowait()
             except queue.Empty:
                 break
             if not isinstance(item, _Batch):
@@ -156,6 +198,7 @@ class Writer:
         return group
 
     def _write(self, group: list[_Batch]) -> None:
+        self._since_s = group[0].since_s
         try:
             self._insert(group)
         # This thread is a process shell: it must outlive whatever an insert raises, and the sender must be told.
@@ -167,6 +210,8 @@ class Writer:
                 return
             group[0].done.set_exception(_explain(error))
             self._forget(group)
+        finally:
+            self._since_s = None
 
     def _insert(self, group: list[_Batch]) -> None:
         receipts = self._inserter.insert([batch.rows for batch in group])
@@ -180,8 +225,17 @@ class Writer:
         self._forget(group)
 
     def _forget(self, group: list[_Batch]) -> None:
+        self._release(sum(batch.size_bytes for batch in group))
+
+    def _reserve(self, size_bytes: int) -> None:
         with self._lock:
-            self._waiting_bytes -= sum(batch.size_bytes for batch in group)
+            if self._waiting_bytes and self._waiting_bytes + size_bytes > MAX_WAITING_BYTES:
+                raise StoreFullError("the collector has too much to write already")
+            self._waiting_bytes += size_bytes
+
+    def _release(self, size_bytes: int) -> None:
+        with self._lock:
+            self._waiting_bytes -= size_bytes
 
     def _failed(self, error: Exception) -> None:
         self.counters.failures += 1

@@ -7,6 +7,7 @@ import http.client
 import json
 
 import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -18,6 +19,7 @@ from spanlore_collector.bench.sample import sample_spans
 from spanlore_collector.ingest.bodies import MAX_BODY_BYTES
 from spanlore_collector.ingest.receiver import prepare
 from support.collector_process import PROTOBUF, CollectorProcess
+from support.metrics_request import KINDS, request_of_all_kinds
 
 
 def test_an_accepted_batch_has_an_empty_answer_of_its_type(collector: CollectorProcess) -> None:
@@ -138,3 +140,52 @@ def test_prepare_is_rows_of_valid_spans() -> None:
     assert (len(prepared.rows), prepared.refused) == (3, 0)
     assert prepared.size_bytes == len(gzip.decompress(body))
     assert prepare(ExportTraceServiceRequest().SerializeToString(), "", False, 1).rows == ()
+
+
+def test_logs_and_metrics_are_taken_like_spans(collector: CollectorProcess) -> None:
+    """Protobuf and JSON, gzip, an answer of the same type, a repeated request stored once; both can be queried."""
+    headers = {"Content-Type": PROTOBUF, "Content-Encoding": "gzip"}
+    log = {"timeUnixNano": "1790000000000000000", "body": {"stringValue": "receiver test"}}
+    logs = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [log]}]}]}).encode()
+    metrics = gzip.compress(request_of_all_kinds().SerializeToString())
+    for _ in range(2):
+        reply = collector.request("POST", "/v1/logs", logs, {"Content-Type": "application/json"})
+        assert (reply.status, reply.json(), reply.headers["Content-Type"]) == (200, {}, "application/json")
+        reply = collector.request("POST", "/v1/metrics", metrics, headers)
+        partial = ExportMetricsServiceResponse.FromString(reply.body).partial_success
+        assert (reply.status, partial.rejected_data_points) == (200, 1)
+
+    assert collector.rows("SELECT Body FROM otel_logs WHERE Body = 'receiver test'") == ["receiver test"]
+    for kind in KINDS:
+        assert int(collector.rows(f"SELECT count() FROM otel_metrics_{kind}")[0]) == 1, kind
+
+
+@pytest.mark.parametrize("path", ["/v1/logs", "/v1/metrics"])
+def test_bad_logs_and_metrics_are_told_as_traces_are(collector: CollectorProcess, path: str) -> None:
+    """400 with a Status in the sender's encoding, 413 beyond the bound also when decompressed, 415 for other types."""
+    bad = collector.request("POST", path, b"{", {"Content-Type": "application/json"})
+    large = gzip.compress(b"\x00" * (MAX_BODY_BYTES + 1), 1)
+    bomb = collector.request("POST", path, large, {"Content-Type": PROTOBUF, "Content-Encoding": "gzip"})
+    other = collector.request("POST", path, b"x", {"Content-Type": "text/plain"})
+
+    assert (bad.status, bad.json()["code"]) == (400, 3)
+    assert (bomb.status, other.status) == (413, 415)
+
+
+def test_an_agents_own_telemetry_is_seen(collector: CollectorProcess) -> None:
+    """Claude Code's events over OTLP/JSON are a session of the store, its cost once."""
+    told = {"session.id": "otel-session", "request_id": "req_r1", "model": "claude-sonnet-4-5", "cost_usd": 0.125}
+    record = {
+        "timeUnixNano": "1790000000000000000",
+        "body": {"stringValue": "claude_code.api_request"},
+        "attributes": [
+            {"key": key, "value": {"doubleValue" if isinstance(value, float) else "stringValue": value}}
+            for key, value in told.items()
+        ],
+    }
+    body = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}).encode()
+    for _ in range(2):
+        assert collector.request("POST", "/v1/logs", body, {"Content-Type": "application/json"}).status == 200
+
+    sql = "SELECT inferences, toFloat64(cost_usd) FROM sessions WHERE session_id = 'otel-session'"
+    assert [[int(n), cost] for n, cost in collector.rows(sql)] == [[1, 0.125]]

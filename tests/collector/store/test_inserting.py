@@ -15,7 +15,7 @@ from clickhouse_connect.driver.client import Client
 from spanlore.settings import child_environment
 from spanlore_collector.bench.sample import sample_spans
 from spanlore_collector.store.client import Store
-from spanlore_collector.store.inserting import COLUMNS, Inserter
+from spanlore_collector.store.inserting import COLUMNS, Inserter, token_of
 from spanlore_collector.store.rows import SpanRows, rows_of
 from support.dying import SPANS, FaultyClient
 
@@ -110,8 +110,8 @@ def test_a_repeated_insert_of_which_nobody_heard_is_dropped(store: Store) -> Non
     with store.connect() as client:
         inserter = Inserter(client)
         inserter.insert([rows])
-        inserter.insert_table("otel_traces", [row.trace for row in rows][::-1])
-        inserter.insert_table("inferences", [row.inference for row in rows if row.inference])
+        inserter.insert_table("otel_traces", [row.trace for row in rows][::-1], token_of(rows))
+        inserter.insert_table("inferences", [row.inference for row in rows if row.inference], token_of(rows))
 
         assert doubled(client, rows) == {}
 
