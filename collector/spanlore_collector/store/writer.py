@@ -133,6 +133,7 @@ class Writer:
             try:
                 self._inserter.insert_signals(rows)
                 self.counters.signals += rows.count
+            # Whatever an insert raises, the sender must be told as of a batch of spans.
             except Exception as error:
                 self._failed(error)
                 raise _explain(error) from error
