@@ -32,7 +32,7 @@ from spanlore_collector.store.writer import Writer
 log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
-READER_SESSIONS = 4
+READER_SESSIONS = 16
 STOP_WRITER_S = 4.0
 CLOSE_CONNECTIONS_S = 1.0
 
@@ -123,7 +123,8 @@ class Service:
         pool = await asyncio.to_thread(SessionPool, self._store.path, self._store.database, READER_SESSIONS)
         self._stack.callback(pool.close)
         threads = self._stack.enter_context(ThreadPoolExecutor(READER_SESSIONS, thread_name_prefix="reader"))
-        await self._serve(ClickHouseInterface(pool, self._token, threads).app(), listener)
+        interface = ClickHouseInterface(pool, self._token, threads)
+        await self._serve(interface.app(), listener, auto_decompress=False)
 
     async def _serve(self, app: web.Application, listener: socket.socket, *, auto_decompress: bool = True) -> None:
         runner = web.AppRunner(

@@ -1,152 +1,204 @@
-"""ClickHouse's HTTP interface, the reading half: clickhouse-connect, curl and other HTTP clients work unchanged.
+"""ClickHouse's HTTP interface, the reading half: what speaks to a ClickHouse server over HTTP works unchanged.
 
-`GET /` and `GET /ping` answer `Ok.`; `GET|POST /?query=…&database=…&default_format=…&param_x=…`, with the query in the
-parameter, in the body, or begun in one and continued in the other, as the server does. Settings in the query string are
-accepted and not applied: the limits are the collector's (`store.sessions.LIMITS`). An error has the code in
-`X-ClickHouse-Exception-Code` and the engine's message as body. Answers are not compressed, which every client takes.
+`GET /` and `GET /ping` answer `Ok.`; `GET|POST /?query=…&database=…&default_format=…&param_x=…` runs a query and
+streams its result, in ClickHouse's own formats, headers and error codes. There are no sessions: `session_id` is taken
+and means nothing, since nothing here can be kept. A client that goes away ends its query.
 
-Sources: ClickHouse docs, "HTTP Interface"; clickhouse-connect 1.12 `driver/_backend/http_sync.py`.
+Sources: ClickHouse docs, "HTTP Interface"; clickhouse-connect 1.12 `driver/_backend/http_sync.py`; clickhouse-go 2.47
+as told in research/observability.md §3.3; `@clickhouse/client` 1.23 for the error in the middle of a stream.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import hmac
 import uuid
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import orjson
 from aiohttp import web
 
 from spanlore_collector.api.guard import is_loopback_host
-from spanlore_collector.store.sessions import READONLY_CODE, Answer, QueryError, SessionPool
+from spanlore_collector.clickhouse_http import answers
+from spanlore_collector.clickhouse_http.answers import error
+from spanlore_collector.clickhouse_http.compression import Encoder, block_encoder, encoder, encoding_for
+from spanlore_collector.clickhouse_http.hello import hello_block, is_hello
+from spanlore_collector.clickhouse_http.requests import MAX_QUERY_BYTES, Asked, asked, passwords_of
+from spanlore_collector.store.sessions import QueryError, RunningQuery, SessionPool
 
-MAX_QUERY_BYTES = 4 * 1024**2
-AUTHENTICATION_FAILED, NOT_IMPLEMENTED, SYNTAX_ERROR = 516, 48, 62
-
-_NOT_FOUND = frozenset({46, 47, 60, 81})
-"""UNKNOWN_FUNCTION, UNKNOWN_IDENTIFIER, UNKNOWN_TABLE, UNKNOWN_DATABASE."""
-_BAD_REQUEST = frozenset({6, 26, 27, 36, 41, 42, 43, 53, 62, 456, 457})
-_CONTENT_TYPES = {
-    "Native": "application/octet-stream",
-    "RowBinary": "application/octet-stream",
-    "JSON": "application/json; charset=UTF-8",
-    "JSONCompact": "application/json; charset=UTF-8",
-    "JSONEachRow": "application/x-ndjson; charset=UTF-8",
-    "TabSeparated": "text/tab-separated-values; charset=UTF-8",
-    "TabSeparatedWithNames": "text/tab-separated-values; charset=UTF-8",
-    "TabSeparatedWithNamesAndTypes": "text/tab-separated-values; charset=UTF-8",
-    "CSV": "text/csv; charset=UTF-8; header=absent",
-    "CSVWithNames": "text/csv; charset=UTF-8; header=present",
-}
+MAX_WAIT_S = 10.0
+"""For a session, when as many queries run as may."""
+MAX_WRITE_S = 60.0
+"""For a client to take one block; one that does not read holds a session no longer."""
+_LOOK_S = 0.1
+"""How often a query that has nothing to say yet looks whether its client is still there."""
 
 
 class ClickHouseInterface:
-    """Answers queries from a pool of read-only sessions, in threads."""
+    """Answers queries from a pool of read-only sessions, in threads; one thread for each that may run at once."""
 
     def __init__(self, pool: SessionPool, token: str, threads: ThreadPoolExecutor) -> None:
         self._pool = pool
         self._token = token.encode()
         self._threads = threads
+        self._turns = asyncio.Semaphore(pool.size)
 
     def app(self) -> web.Application:
-        """The application to serve."""
+        """The application to serve, without aiohttp's own decompression of bodies."""
         app = web.Application(client_max_size=MAX_QUERY_BYTES)
-        app.router.add_get("/ping", self.ping)
+        for path in ("/ping", "/replicas_status"):
+            app.router.add_get(path, self.ping)
         app.router.add_route("GET", "/", self.query)
         app.router.add_route("POST", "/", self.query)
+        app.router.add_route("*", "/{path:.*}", self.nothing_there)
         return app
 
     async def ping(self, request: web.Request) -> web.Response:
         """`Ok.`, for everybody."""
         return web.Response(text="Ok.\n")
 
-    async def query(self, request: web.Request) -> web.Response:
+    async def nothing_there(self, request: web.Request) -> web.Response:
+        """404, in the server's words."""
+        text = f"There is no handle {request.path}\n\nUse / or /ping for health checks.\n"
+        return web.Response(status=404, text=text)
+
+    async def query(self, request: web.Request) -> web.StreamResponse:
         """Runs a query; without one, `Ok.`."""
         if request.method == "GET" and not request.query:
             return web.Response(text="Ok.\n")
-        refusal = self._refuse(request)
-        if refusal is not None:
-            return refusal
-        sql = await _sql_of(request)
-        if not sql.strip(" \t\r\n;"):
-            return _error(SYNTAX_ERROR, "Code: 62. DB::Exception: Empty query. (SYNTAX_ERROR)", 400)
-        given = request.query
         try:
-            answer = await asyncio.get_running_loop().run_in_executor(
-                self._threads,
-                lambda: self._pool.run(
-                    sql,
-                    default_format=given.get("default_format", "")
-                    or request.headers.get("X-ClickHouse-Format", "")
-                    or "TabSeparated",
-                    params={key[6:]: value for key, value in given.items() if key.startswith("param_")},
-                    database=given.get("database", "") or request.headers.get("X-ClickHouse-Database", ""),
-                ),
-            )
-        except QueryError as error:
-            return _error(error.code, str(error), _status_of(error.code))
-        return _success(answer, given.get("query_id") or str(uuid.uuid4()))
+            self._authenticate(request)
+            wanted = await asked(request)
+            if is_hello(wanted.query.sql, wanted.parameters):
+                return await self._hello(wanted)
+            return await self._run(request, wanted)
+        except QueryError as failure:
+            headers = answers.error_headers(failure)
+            return web.Response(status=answers.status_of(failure.code), text=f"{failure}\n", headers=headers)
 
-    def _refuse(self, request: web.Request) -> web.Response | None:
+    def _authenticate(self, request: web.Request) -> None:
         if not is_loopback_host(request.headers.get("Host", "")):
-            return _error(AUTHENTICATION_FAILED, "Code: 516. DB::Exception: the Host must be a loopback name.", 403)
-        if not hmac.compare_digest(_password_of(request), self._token):
-            message = "Code: 516. DB::Exception: the password is the token of this installation (`token` in its state"
-            return _error(AUTHENTICATION_FAILED, f"{message} directory). (AUTHENTICATION_FAILED)", 401)
-        if request.query.get("compress") == "1" or request.content_type.startswith("multipart/"):
-            message = "compress=1 and multipart bodies are not supported here"
-            return _error(NOT_IMPLEMENTED, f"Code: 48. DB::Exception: {message}. (NOT_IMPLEMENTED)", 501)
-        return None
+            raise error(answers.AUTHENTICATION_FAILED, "the Host must be a loopback name", "AUTHENTICATION_FAILED")
+        offered = passwords_of(request)
+        hint = "the password is the token of this installation (`token` in its state directory)"
+        if not offered:
+            raise error(answers.REQUIRED_PASSWORD, f"a password is needed: {hint}", "REQUIRED_PASSWORD")
+        if not all(hmac.compare_digest(password, self._token) for password in offered):
+            raise error(answers.AUTHENTICATION_FAILED, f"wrong password: {hint}", "AUTHENTICATION_FAILED")
 
-
-async def _sql_of(request: web.Request) -> str:
-    begun, continued = request.query.get("query", ""), (await request.read()).decode("utf-8", "replace")
-    return f"{begun}\n{continued}" if begun and continued else begun or continued
-
-
-def _password_of(request: web.Request) -> bytes:
-    """From Basic, from X-ClickHouse-Key, or from `?password=`."""
-    scheme, _, value = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "basic":
+    async def _hello(self, wanted: Asked) -> web.Response:
+        answer = await self._in_thread(lambda: self._pool.run("SELECT version()", default_format="TSVRaw"))
         try:
-            return base64.b64decode(value).partition(b":")[2]
-        except binascii.Error:
-            return b""
-    if scheme.lower() == "bearer":
-        return value.encode()
-    return (request.headers.get("X-ClickHouse-Key") or request.query.get("password", "")).encode()
+            revision = int(wanted.parameters["client_protocol_version"])
+        except ValueError:
+            raise error(answers.BAD_ARGUMENTS, "client_protocol_version is no number", "BAD_ARGUMENTS") from None
+        block = hello_block(
+            revision, display_name=answers.SERVER_NAME, version=answer.data.decode().strip(), timezone="UTC"
+        )
+        headers = self._headers(wanted, "Native")
+        return web.Response(body=block, headers=headers)
 
+    async def _run(self, request: web.Request, wanted: Asked) -> web.StreamResponse:
+        try:
+            await asyncio.wait_for(self._turns.acquire(), MAX_WAIT_S)
+        except TimeoutError:
+            reason = f"Too many simultaneous queries. Maximum: {self._pool.size}"
+            raise error(answers.TOO_MANY_SIMULTANEOUS_QUERIES, reason, "TOO_MANY_SIMULTANEOUS_QUERIES") from None
+        try:
+            running = await self._in_thread(lambda: self._pool.start(wanted.query))
+            try:
+                return await self._answer(request, wanted, running)
+            finally:
+                await asyncio.shield(self._in_thread(running.close))
+        finally:
+            self._turns.release()
 
-def _success(answer: Answer, query_id: str) -> web.Response:
-    summary = {
-        "read_rows": str(answer.rows_read),
-        "read_bytes": str(answer.bytes_read),
-        "elapsed_ns": str(answer.elapsed_ns),
-    }
-    headers = {
-        "Content-Type": _CONTENT_TYPES.get(answer.format, "text/plain; charset=UTF-8"),
-        "X-ClickHouse-Format": answer.format,
-        "X-ClickHouse-Query-Id": query_id,
-        "X-ClickHouse-Server-Display-Name": "spanlore",
-        "X-ClickHouse-Summary": orjson.dumps(summary).decode(),
-        "X-ClickHouse-Timezone": "UTC",
-    }
-    return web.Response(body=answer.data, headers=headers)
+    async def _answer(self, request: web.Request, wanted: Asked, running: RunningQuery) -> web.StreamResponse:
+        first = await self._fetch(request, running)
+        second = None if first is None else await self._fetch_or_keep(request, running)
+        headers = self._headers(wanted, running.format)
+        if running.ignored_settings:
+            headers["X-Spanlore-Ignored-Settings"] = ",".join(running.ignored_settings)
+        headers["X-ClickHouse-Summary"] = answers.summary_of(running.statistics)
+        encoding = "" if wanted.wants_blocks else encoding_for(wanted.wants_encoding)
+        if encoding and first:
+            headers["Content-Encoding"] = encoding
+        compress = block_encoder() if wanted.wants_blocks else encoder(encoding if first else "")
+        if second is None:
+            body = await self._in_thread(lambda: compress.feed(first or b"") + compress.finish())
+            return web.Response(body=body, headers=headers)
+        return await self._stream(request, running, headers, compress, (first or b"", second))
 
+    async def _stream(
+        self,
+        request: web.Request,
+        running: RunningQuery,
+        headers: dict[str, str],
+        compress: Encoder,
+        begun: tuple[bytes, bytes | QueryError],
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers=headers)
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        block: bytes | QueryError | None
+        try:
+            await self._send(response, compress, begun[0])
+            block = begun[1]
+            while isinstance(block, bytes):
+                await self._send(response, compress, block)
+                block = await self._fetch_or_keep(request, running)
+            if block is not None:
+                await self._break_off(request, response, compress, block, headers["X-ClickHouse-Exception-Tag"])
+                return response
+            await response.write(await self._in_thread(compress.finish))
+            await response.write_eof()
+        except (ConnectionError, TimeoutError):
+            # The client has gone, or does not read: its query ends with the session.
+            if request.transport is not None:
+                request.transport.abort()
+        return response
 
-def _error(code: int, message: str, status: int) -> web.Response:
-    headers = {"X-ClickHouse-Exception-Code": str(code)}
-    if status == 401:
-        headers["WWW-Authenticate"] = 'Basic realm="spanlore"'
-    return web.Response(status=status, text=f"{message}\n", headers=headers)
+    async def _send(self, response: web.StreamResponse, compress: Encoder, block: bytes) -> None:
+        data = await self._in_thread(lambda: compress.feed(block))
+        await asyncio.wait_for(response.write(data), MAX_WRITE_S)
 
+    async def _break_off(
+        self, request: web.Request, response: web.StreamResponse, compress: Encoder, failure: QueryError, tag: str
+    ) -> None:
+        """The error as the last of the answer, then the connection is closed without the mark of its end."""
+        await response.write(compress.feed(answers.exception_block(str(failure), tag)))
+        if request.transport is not None:
+            request.transport.close()
 
-def _status_of(code: int) -> int:
-    if code == READONLY_CODE:
-        return 403
-    if code in _NOT_FOUND:
-        return 404
-    return 400 if code in _BAD_REQUEST else 500
+    async def _fetch_or_keep(self, request: web.Request, running: RunningQuery) -> bytes | QueryError | None:
+        """The next block; an error is returned, since something has to be sent before it."""
+        try:
+            return await self._fetch(request, running)
+        except QueryError as failure:
+            return failure
+
+    async def _fetch(self, request: web.Request, running: RunningQuery) -> bytes | None:
+        """The next block; ends the query when the client goes away meanwhile."""
+        future = asyncio.get_running_loop().run_in_executor(self._threads, running.fetch)
+        try:
+            while not (await asyncio.wait({future}, timeout=_LOOK_S))[0]:
+                if request.transport is None or request.transport.is_closing():
+                    await asyncio.to_thread(running.cancel)
+        except asyncio.CancelledError:
+            # The collector stops. The session may not be closed under the thread that uses it.
+            await asyncio.to_thread(running.cancel)
+            await asyncio.wait({future})
+            raise
+        return future.result()
+
+    async def _in_thread[T](self, run: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+    def _headers(self, wanted: Asked, format_name: str) -> dict[str, str]:
+        return answers.headers_of(
+            format_name,
+            self._pool.content_type(format_name),
+            wanted.query_id or str(uuid.uuid4()),
+            wanted.query.settings.get("session_timezone", "UTC"),
+            answers.exception_tag(),
+        )

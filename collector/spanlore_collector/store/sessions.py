@@ -1,238 +1,296 @@
-"""Read-only sessions of the embedded store: a pool of connections that can't write, reach out, or run without bounds.
+"""Read-only sessions of the embedded store: connections that can't write, reach out, or run without bounds.
 
-How a connection is made safe (measured on engine 26.9): the limits are set first, then `readonly = 1`, which freezes
-all settings and refuses writes, DDL and every table function that touches files, network or code. What that still lets
-through is refused here by asking the engine's own parser before running anything:
+Every query has a connection of its own, which costs half a millisecond while the engine is open, so that nothing of one
+query is left for the next: no setting, no half answer of a query that failed (chDB keeps what it had written and puts
+it before the next result of that connection). The limits are set first, then `readonly = 1`, which freezes all settings
+and refuses writes, DDL and every table function that touches files, network or code; what that lets through is refused
+by `reader_guard`. `KILL` is among that, and so the pool's own connection is a read-only one too.
 
-- several statements in one text: they would all run, and so would those behind `EXPLAIN AST`. `formatQuerySingleLine`
-  parses without running and fails for more than one;
-- `INTO OUTFILE`, which writes a file even in readonly mode: a literal directly below the root of the syntax tree;
-- `KILL`, `SET param_…`, `USE` and whatever else is no reading: only the roots in `_READING` pass;
-- the scalar `file()`, `python()`, the `ai…` functions (they call models over the network) and table functions beyond
-  `_HARMLESS_TABLE_FUNCTIONS`: their names stand in the tree;
-- `APPLY`, because the tree does not show which function it applies.
+Results are streamed block by block: `send_query` and `fetch` hold one block in memory, and a stream that is cancelled
+ends the query. A query that has not given a block yet is ended by `KILL QUERY` from the pool's own connection, which
+finds it by its `log_comment`.
 """
 
 from __future__ import annotations
 
-import queue
 import re
 import threading
-from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-LIMITS: dict[str, int | str] = {
-    "max_execution_time": 30,
-    "max_memory_usage": 1024**3,
-    "max_bytes_before_external_group_by": 256 * 1024**2,
-    "max_bytes_before_external_sort": 256 * 1024**2,
-    "max_rows_to_read": 2_000_000_000,
-    "max_result_rows": 5_000_000,
-    "max_result_bytes": 256 * 1024**2,
-    "result_overflow_mode": "throw",
-    "max_threads": 2,
-    "session_timezone": "UTC",
-}
-"""Settings of every session, before it becomes read-only."""
+from spanlore_collector.store.reader_guard import READONLY_CODE, Guard, QueryError, Verdict
+from spanlore_collector.store.reader_settings import LIMITS, settings_of
+from spanlore_collector.store.reader_streams import has_header, header_size, is_streamed
 
-_READING = frozenset(
-    {
-        "SelectWithUnionQuery",
-        "SelectQuery",
-        "SelectIntersectExceptQuery",
-        "ShowTables",
-        "ShowColumns",
-        "ShowFunctions",
-        "ShowIndexes",
-        "ShowSetting",
-        "ShowEngineQuery",
-        "ShowProcesslistQuery",
-        "ShowCreateTableQuery",
-        "ShowCreateViewQuery",
-        "ShowCreateDatabaseQuery",
-        "DescribeQuery",
-        "ExistsTableQuery",
-        "ExistsViewQuery",
-        "ExistsDatabaseQuery",
-        "Explain",
-    }
-)
-_HARMLESS_TABLE_FUNCTIONS = frozenset(
-    {"numbers", "numbers_mt", "zeros", "zeros_mt", "generateseries", "generate_series", "values", "view", "null"}
-    | {"format", "merge", "generaterandom", "viewexplain"}
-)
-_REFUSED_FUNCTIONS = frozenset({"file", "python", "catboostevaluate", "eval"})
-_MAX_VERDICTS = 512
+__all__ = ["LIMITS", "READONLY_CODE", "Answer", "Query", "QueryError", "RunningQuery", "SessionPool", "Statistics"]
 
-READONLY_CODE = 164
-"""READONLY: what the engine itself says to a refused query."""
+DEFAULT_SIZE = 16
+_EMPTY: Mapping[str, str] = {}
 
 
-class QueryError(RuntimeError):
-    """The engine, or this guard, refuses a query. `code` is ClickHouse's number of the error."""
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One statement to read with."""
 
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.code = code
+    sql: str
+    default_format: str = "TabSeparated"
+    params: Mapping[str, str] = field(default_factory=dict)
+    """Values of `{name:Type}`, in the engine's text form."""
+    database: str = ""
+    """'' is the store's."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The client's wishes; see `reader_settings`."""
+    is_whole: bool = False
+    """Nothing is handed out before all of it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a query has read and given so far."""
+
+    rows_read: int = 0
+    bytes_read: int = 0
+    result_rows: int = 0
+    result_bytes: int = 0
+    elapsed_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a query: `data` in `format`."""
+    """The whole result of a query: `data` in `format`."""
 
     data: bytes
     format: str
-    rows_read: int
-    bytes_read: int
-    elapsed_ns: int
+    statistics: Statistics
+
+
+class RunningQuery:
+    """A query that runs: its blocks in order, by one thread at a time. `cancel` may come from any other."""
+
+    def __init__(self, pool: SessionPool, session: _Session, query: Query, verdict: Verdict) -> None:
+        self._pool = pool
+        self._session = session
+        self._query = query
+        self._stream: Any = None
+        self._is_first = True
+        self._is_done = False
+        self.format = verdict.format or query.default_format
+        self.is_streamed = _may_stream(query, verdict, self.format)
+        self.statistics = Statistics()
+        self.ignored_settings: tuple[str, ...] = ()
+
+    def fetch(self) -> bytes | None:
+        """The next bytes of the answer, None at its end.
+
+        Raises:
+            QueryError: the engine refuses it, a limit is reached, or it was cancelled.
+        """
+        if self._is_done:
+            return None
+        if not self.is_streamed:
+            return self._whole()
+        if self._stream is None:
+            self._stream = self._session.send(self._query)
+        block = self._session.fetch(self._stream)
+        if block is None:
+            self._is_done = True
+            return self._whole() if self._is_first and has_header(self.format) else None
+        self._count(block)
+        data: bytes = block.bytes() or b""
+        size = 0 if self._is_first else header_size(self.format, data)
+        self._is_first = False
+        return data[size:]
+
+    def cancel(self) -> None:
+        """Ends the query wherever it is; what fetches gets an error."""
+        self._pool.kill(self._session.id)
+
+    def close(self) -> None:
+        """Ends the query if it has not, and gives back its session."""
+        if self._session.is_open:
+            if self._stream is not None and not self._is_done:
+                self._session.abandon(self._stream)
+            self._session.close()
+            self._pool.give_back()
+
+    def __enter__(self) -> RunningQuery:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (block := self.fetch()) is not None:
+            yield block
+
+    def _whole(self) -> bytes:
+        result = self._session.query(self._query.sql, self.format, self._query.params)
+        self._is_done = True
+        self._count(result)
+        return result.bytes() or b""
+
+    def _count(self, result: Any) -> None:
+        before = self.statistics
+        self.statistics = Statistics(
+            rows_read=result.storage_rows_read(),
+            bytes_read=result.storage_bytes_read(),
+            result_rows=before.result_rows + result.rows_read(),
+            result_bytes=before.result_bytes + result.bytes_read(),
+            elapsed_ns=int(result.elapsed() * 1e9),
+        )
 
 
 class SessionPool:
     """Read-only sessions on the embedded store in `path`; queries beyond `size` at once wait for a session."""
 
-    def __init__(self, path: Path, database: str, size: int = 4) -> None:
+    def __init__(self, path: Path, database: str, size: int = DEFAULT_SIZE) -> None:
+        self.size = size
+        self._path = str(path.resolve())
         self._database = database
-        self._sessions = [_Session(path, database) for _ in range(size)]
-        self._free: queue.SimpleQueue[_Session] = queue.SimpleQueue()
-        for session in self._sessions:
-            self._free.put(session)
-        self._refused = _REFUSED_FUNCTIONS | (_table_functions(self._sessions[0]) - _HARMLESS_TABLE_FUNCTIONS)
-        self._verdicts: OrderedDict[str, str] = OrderedDict()
-        self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(size)
+        self._own = _Session(self._path, database, "")
+        self._own.restrict({}, is_whole=True)
+        self._own_lock = threading.Lock()
+        self._guard = Guard(self._ask)
 
     def close(self) -> None:
-        """Closes the connections; nothing may run any more."""
-        for session in self._sessions:
-            session.close()
+        """Closes the pool's own connection; nothing may run any more."""
+        self._own.close()
+
+    def content_type(self, format_name: str) -> str:
+        """Of answers in a format."""
+        return self._guard.content_type(format_name)
+
+    def start(self, query: Query) -> RunningQuery:
+        """A session for the query, which begins to run at the first `fetch`. To be closed by who asked.
+
+        Raises:
+            QueryError: it is wrong or not allowed.
+        """
+        self._free.acquire()
+        session: _Session | None = None
+        try:
+            verdict = self._guard.judge(query.sql, query.params)
+            session = _Session(self._path, query.database or self._database, uuid.uuid4().hex)
+            running = RunningQuery(self, session, query, verdict)
+            running.ignored_settings = session.restrict(query.settings, is_whole=not running.is_streamed)
+            return running
+        except BaseException:
+            if session is not None:
+                session.close()
+            self._free.release()
+            raise
 
     def run(
         self,
         sql: str,
         *,
         default_format: str = "TabSeparated",
-        params: Mapping[str, str] | None = None,
+        params: Mapping[str, str] = _EMPTY,
         database: str = "",
+        settings: Mapping[str, str] = _EMPTY,
     ) -> Answer:
-        """Runs one reading statement. `params` are values of `{name:Type}`, in the engine's text form.
+        """Runs one reading statement to its end.
 
         Raises:
             QueryError: it is wrong, not allowed, or beyond a limit.
         """
-        session = self._free.get()
-        try:
-            session.use(database or self._database)
-            named = self._check(session, sql, dict(params or {}))
-            try:
-                result = session.query(sql, default_format, dict(params or {}))
-            except QueryError:
-                # What the engine had written before it failed would stand before the next query's answer.
-                session.renew()
-                raise
-            return Answer(
-                data=result.bytes() or b"",
-                format=named or default_format,
-                rows_read=result.rows_read(),
-                bytes_read=result.bytes_read(),
-                elapsed_ns=int(result.elapsed() * 1e9),
-            )
-        finally:
-            self._free.put(session)
+        with self.start(Query(sql, default_format, params, database, settings)) as running:
+            data = b"".join(running)
+            return Answer(data, running.format, running.statistics)
 
-    def _check(self, session: _Session, sql: str, params: dict[str, str]) -> str:
-        """The format the query names, '' when it names none; raises when it may not run."""
-        with self._lock:
-            if sql in self._verdicts:
-                self._verdicts.move_to_end(sql)
-                return self._verdicts[sql]
-        text = sql.replace("\\", "\\\\").replace("'", "\\'")
-        session.query(f"SELECT formatQuerySingleLine('{text}')")
-        tree = session.query(f"EXPLAIN AST {sql}", "TSVRaw", params).bytes().decode("utf-8", "replace")
-        named = self._judge(tree)
-        with self._lock:
-            self._verdicts[sql] = named
-            if len(self._verdicts) > _MAX_VERDICTS:
-                self._verdicts.popitem(last=False)
-        return named
+    def kill(self, session_id: str) -> None:
+        """Ends the query of a session; nothing happens when it runs none."""
+        with self._own_lock:
+            self._own.query(f"KILL QUERY WHERE Settings['log_comment'] = '{session_id}' ASYNC")
 
-    def _judge(self, tree: str) -> str:
-        root, *lines = tree.splitlines() or [""]
-        if root.split(" ")[0] not in _READING:
-            raise _refusal(f"only reading is allowed here, not {root.split(' ')[0] or 'this'}")
-        named = ""
-        for line in lines:
-            words = line.split()
-            depth = len(line) - len(line.lstrip(" "))
-            if not words:
-                continue
-            if depth == 1 and words[0] == "Literal":
-                raise _refusal("INTO OUTFILE is not allowed here")
-            if words[0] == "ColumnsApplyTransformer":
-                raise _refusal("APPLY is not allowed here")
-            if words[0] == "Function" and len(words) > 1 and self._is_refused(words[1]):
-                raise _refusal(f"the function {words[1]} is not allowed here")
-            if depth == 1 and words[0] == "Identifier" and root.startswith("Select"):
-                named = words[1]
-        return named
+    def give_back(self) -> None:
+        """A session has ended; another query may run."""
+        self._free.release()
 
-    def _is_refused(self, function: str) -> bool:
-        name = function.lower()
-        return name in self._refused or name.startswith("ai")
+    def _ask(self, sql: str, fmt: str, params: Mapping[str, str]) -> bytes:
+        with self._own_lock:
+            return self._own.ask(sql, fmt, params)
 
 
 class _Session:
-    """One read-only connection; for one thread at a time."""
+    """One connection; for one thread at a time. Before `restrict` it can write: nothing of a client runs there."""
 
-    def __init__(self, path: Path, database: str) -> None:
-        self._path = str(path.resolve())
-        self._default = database
-        self._open()
-
-    def _open(self) -> None:
+    def __init__(self, path: str, database: str, session_id: str) -> None:
         import chdb  # takes a second, and whoever has a server never needs it
 
-        self._connection = chdb.connect(self._path)
-        self._database = ""
-        self.use(self._default)
-        for name, value in LIMITS.items():
-            self.query(f"SET {name} = {value!r}")
-        self.query("SET readonly = 1")
-
-    def renew(self) -> None:
-        """A new connection in place of this one; the other sessions keep the engine open meanwhile."""
-        self._connection.close()
-        self._open()
-
-    def use(self, database: str) -> None:
-        if database == self._database:
-            return
+        self.id = session_id
+        self.is_open = True
+        self._connection = chdb.connect(path)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", database):
+            self.close()
             raise QueryError(f"Code: 81. DB::Exception: Database {database} does not exist. (UNKNOWN_DATABASE)", 81)
-        self.query(f"USE `{database}`")
-        self._database = database
-
-    def query(self, sql: str, fmt: str = "TabSeparated", params: dict[str, str] | None = None) -> Any:
         try:
-            return self._connection.query(sql, fmt, params=params or {})
-        # chdb raises several unrelated types, and all of them carry the engine's message.
-        except Exception as error:
-            message = str(error)
-            found = re.search(r"Code: (\d+)", message)
-            text = message[found.start() :].strip() if found else message
-            raise QueryError(text, int(found[1]) if found else 0) from None
+            self.query(f"USE `{database}`")
+        except QueryError:
+            self.close()
+            raise
+
+    def restrict(self, wishes: Mapping[str, str], *, is_whole: bool) -> tuple[str, ...]:
+        """Sets the limits and the client's choices, then makes the session read-only; returns what was not set."""
+        settings = settings_of(wishes, is_whole=is_whole)
+        self.query("SET " + ", ".join(f"{name} = {_quoted(str(value))}" for name, value in settings.applied.items()))
+        self.query(f"SET log_comment = '{self.id}', readonly = 1")
+        return settings.ignored
+
+    def query(self, sql: str, fmt: str = "TabSeparated", params: Mapping[str, str] = _EMPTY) -> Any:
+        with _told():
+            return self._connection.query(sql, fmt, params=dict(params))
+
+    def ask(self, sql: str, fmt: str, params: Mapping[str, str]) -> bytes:
+        return self.query(sql, fmt, params).bytes() or b""
+
+    def send(self, query: Query) -> Any:
+        with _told():
+            return self._connection.send_query(query.sql, query.default_format, params=dict(query.params))
+
+    def fetch(self, stream: Any) -> Any:
+        with _told():
+            return stream.fetch()
+
+    def abandon(self, stream: Any) -> None:
+        try:
+            with _told():
+                stream.cancel()
+        except QueryError:
+            pass  # it had ended by itself
 
     def close(self) -> None:
-        self._connection.close()
+        if self.is_open:
+            self.is_open = False
+            self._connection.close()
 
 
-def _table_functions(session: _Session) -> frozenset[str]:
-    names = session.query("SELECT lower(name) FROM system.table_functions", "TSVRaw").bytes().decode().split()
-    scalars = session.query("SELECT lower(name) FROM system.functions", "TSVRaw").bytes().decode().split()
-    # A scalar function may share its name with a table function; readonly mode refuses the latter on its own.
-    return frozenset(names) - frozenset(scalars)
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turns whatever chdb raises into a `QueryError` with the engine's message."""
+    try:
+        yield
+    # chdb raises several unrelated types, and all of them carry the engine's message.
+    except Exception as error:
+        message = str(error)
+        found = re.search(r"Code: (\d+)", message)
+        text = message[found.start() :].strip() if found else message
+        raise QueryError(text, int(found[1]) if found else 0) from None
 
 
-def _refusal(reason: str) -> QueryError:
-    return QueryError(f"Code: {READONLY_CODE}. DB::Exception: {reason}. (READONLY)", READONLY_CODE)
+def _may_stream(query: Query, verdict: Verdict, format_name: str) -> bool:
+    """chDB streams only SELECT, and neither totals nor extremes; JSON as an array is an envelope."""
+    if query.is_whole or not verdict.is_select or verdict.has_totals:
+        return False
+    more = (query.settings.get(name, "0") for name in ("extremes", "output_format_json_array_of_rows"))
+    return is_streamed(format_name) and all(value in ("0", "false") for value in more)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

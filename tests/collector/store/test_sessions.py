@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from spanlore_collector.store.client import Store
-from spanlore_collector.store.sessions import QueryError, SessionPool
+from spanlore_collector.store.sessions import Query, QueryError, SessionPool
+
+SLOW = "SELECT sum(cityHash64(a.number, b.number)) FROM numbers(1000000) AS a CROSS JOIN numbers(1000000) AS b"
+"""Would take hours, and reads few rows."""
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +137,107 @@ def test_more_queries_than_sessions_wait(pool: SessionPool) -> None:
         answers = list(threads.map(lambda number: pool.run(f"SELECT {number}").data, range(12)))
 
     assert answers == [f"{number}\n".encode() for number in range(12)]
+
+
+def test_settings_of_a_client(pool: SessionPool) -> None:
+    """Applied where they are choices or tighter bounds; unknown ones are the engine's error; none stays."""
+    quoted = {"output_format_json_quote_64bit_integers": "1"}
+
+    assert pool.run("SELECT 1::UInt64 AS a FORMAT JSONEachRow", settings=quoted).data == b'{"a":"1"}\n'
+    assert pool.run("SELECT 1::UInt64 AS a FORMAT JSONEachRow").data == b'{"a":1}\n'
+    assert pool.run("SELECT now() > 0", settings={"insert_quorum": "1"}).data == b"1\n"
+    for settings, code in (({"max_result_rows": "10"}, 396), ({"max_execution_time": "0.2"}, 159)):
+        with pytest.raises(QueryError) as raised:
+            pool.run("SELECT sleepEachRow(0.1), number FROM numbers(20)", settings=settings)
+        assert raised.value.code == code
+    with pytest.raises(QueryError) as unknown:
+        pool.run("SELECT 1", settings={"output_format_nosuch": "1"})
+    assert unknown.value.code == 115
+
+
+@pytest.mark.parametrize("fmt", ["Native", "CSVWithNames", "JSONEachRow", "TSVWithNamesAndTypes", "RowBinaryWithNames"])
+def test_blocks_together_are_the_whole_answer(pool: SessionPool, fmt: str) -> None:
+    """What chDB streams, joined, is what it writes at once."""
+    query = Query('SELECT number AS `a\n"b`, toString(number) AS s FROM numbers(200000)', fmt)
+    with pool.start(query) as running:
+        streamed = list(running)
+    with pool.start(replace(query, is_whole=True)) as running:
+        whole = list(running)
+
+    assert len(streamed) > 2
+    assert len(whole) == 1
+    assert b"".join(streamed) == whole[0]
+    assert running.statistics.result_rows == 200_000
+
+
+def test_what_is_not_streamed_is_whole(pool: SessionPool) -> None:
+    """Documents, totals, extremes, answers with a header and no rows."""
+    totals = "SELECT number % 2 AS k, count() FROM numbers(10) GROUP BY k WITH TOTALS ORDER BY k"
+
+    assert pool.run(totals).data == b"0\t5\n1\t5\n\n0\t10\n"
+    assert pool.run("SELECT 1 AS a", settings={"extremes": "1"}).data == b"1\n\n1\n1\n"
+    assert pool.run("SELECT 1 AS a WHERE 0 FORMAT CSVWithNames").data == b'"a"\n'
+    assert pool.run("SELECT 1 AS a WHERE 0 FORMAT Native").data == b""
+    assert pool.run("SELECT number FROM numbers(200000) FORMAT JSON").data.count(b'"meta"') == 1
+
+
+def test_a_stream_holds_one_block(pool: SessionPool) -> None:
+    """A gigabyte goes through in a fraction of its size."""
+    process, size = psutil.Process(), 0
+    sql = "SELECT repeat('x', 1000) FROM numbers(1000000)"
+    with pool.start(Query(sql, "RowBinary")) as running:
+        before = process.memory_info().rss
+        peak = before
+        for block in running:
+            size += len(block)
+            peak = max(peak, process.memory_info().rss)
+
+    assert size > 1_000_000_000
+    assert peak - before < 300_000_000
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_a_query_can_be_ended(pool: SessionPool, wait: bool) -> None:
+    """In the middle of its stream, and while it computes; the session is free for the next."""
+    if not wait:
+        with pool.start(Query("SELECT number FROM numbers(1000000000)", "RowBinary")) as running:
+            assert running.fetch()
+        assert pool.run("SELECT 1").data == b"1\n"
+        return
+    running = pool.start(Query(SLOW))
+    with running, ThreadPoolExecutor(1) as threads:
+        fetched = threads.submit(running.fetch)
+        while not fetched.done():
+            running.cancel()
+            time.sleep(0.05)
+        with pytest.raises(QueryError) as raised:
+            fetched.result()
+    assert raised.value.code == 394
+    assert pool.run("SELECT 1").data == b"1\n"
+
+
+def test_slow_queries_block_neither_the_writer_nor_other_readers(pool: SessionPool, store: Store) -> None:
+    """While one computes, another reads and the writing connection writes."""
+    writer = store.connect()
+    slow = pool.start(Query(SLOW))
+    try:
+        with slow, ThreadPoolExecutor(1) as threads:
+            fetched = threads.submit(slow.fetch)
+            writer.command("CREATE TABLE IF NOT EXISTS beside (a UInt8) ENGINE = MergeTree ORDER BY a")
+            writer.command("INSERT INTO beside VALUES (1)")
+            assert pool.run("SELECT count() > 0 FROM beside").data == b"1\n"
+            assert not fetched.done()
+            while not fetched.done():
+                slow.cancel()
+                time.sleep(0.05)
+    finally:
+        writer.command("DROP TABLE IF EXISTS beside SYNC")
+        writer.close()
+
+
+def test_nothing_of_a_failed_query_is_left(pool: SessionPool) -> None:
+    """Also of one that failed after it had given blocks."""
+    for _ in range(4):
+        with pytest.raises(QueryError, match="396"):
+            pool.run("SELECT number FROM numbers(6000000)")
+        assert pool.run("SELECT 1").data == b"1\n"

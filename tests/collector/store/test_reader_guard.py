@@ -1,0 +1,254 @@
+"""What a reading session refuses: every function the engine lists that reaches out of it, wherever it stands."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from clickhouse_connect.driver.exceptions import Error
+
+from spanlore_collector.store.client import Store
+from spanlore_collector.store.reader_guard import QueryError
+from spanlore_collector.store.sessions import SessionPool
+
+MARK = "c0ffee-in-a-file"
+
+PURE = ("Arithmetic", "Arrays", "Bit", "Bitmap", "Comparison", "Conditional", "Dates and Times", "Distance", "Encoding")
+PURE += ("Encryption", "Geo", "Geo Polygon", "Hash", "JSON", "Logical", "Map", "Mathematical", "Null", "Random Number")
+PURE += ("Rounding", "String", "String Replacement", "String Search", "String Splitting", "Tuple", "Type Conversion")
+"""Categories of the engine whose functions are tried with a path only, and all others in every way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bait:
+    """What a query must not get at: a file, and a port that counts who connects."""
+
+    file: Path
+    port: int
+    visits: list[object]
+
+
+@pytest.fixture
+def bait(tmp_path: Path) -> Iterator[Bait]:
+    """A file with a mark in it, and a listener on loopback."""
+    file = tmp_path / "bait.txt"
+    file.write_text(f"{MARK}\n")
+    visits: list[object] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            try:
+                while True:
+                    connection, address = listener.accept()
+                    visits.append(address)
+                    connection.close()
+            except OSError:
+                return
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        yield Bait(file, listener.getsockname()[1], visits)
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(5)
+
+
+@pytest.fixture(scope="module")
+def pool(store: Store) -> Iterator[SessionPool]:
+    """Sessions on the embedded store."""
+    if not store.path:
+        pytest.skip("a server guards itself")
+    pool = SessionPool(store.path, store.database, size=2)
+    yield pool
+    pool.close()
+
+
+def names(pool: SessionPool, sql: str) -> list[str]:
+    """The lines of an answer."""
+    return pool.run(sql, default_format="TSVRaw").data.decode().split("\n")[:-1]
+
+
+def test_every_table_function_is_harmless_or_refused(pool: SessionPool, bait: Bait) -> None:
+    """All the engine has, called bare, with a path, with an address, and with a statement."""
+    harmless = {"numbers", "numbers_mt", "zeros", "zeros_mt", "generateSeries", "generate_series", "primes", "values"}
+    harmless |= {"null", "SQLStandardValues", "format", "merge", "generateRandom", "view", "viewExplain"}
+    harmless |= {"fuzzQuery"}  # it parses, and runs nothing
+    functions = names(pool, "SELECT name FROM system.table_functions")
+    calls = ("", f"'{bait.file}'", f"'{bait.file}', 'LineAsString', 'line String'", "'SELECT 1'")
+    calls += (f"'http://127.0.0.1:{bait.port}/', 'LineAsString', 'line String'", f"'127.0.0.1:{bait.port}', 'a', 'b'")
+    answered = set()
+    for function in functions:
+        for arguments in calls:
+            for sql in (f"SELECT * FROM {function}({arguments}) LIMIT 1", f"DESCRIBE {function}({arguments})"):
+                try:
+                    assert MARK.encode() not in pool.run(sql).data
+                    answered.add(function)
+                except QueryError as refused:
+                    assert MARK not in str(refused)
+
+    assert len(functions) > 60
+    assert answered <= harmless
+    assert bait.visits == []
+
+
+def test_every_scalar_function_leaves_files_and_network_alone(pool: SessionPool, bait: Bait) -> None:
+    """All the engine has, with a path, an address and a statement: the file is not read, nobody connects."""
+    listed = "FROM system.functions WHERE NOT is_aggregate AND NOT startsWith(name, 'sleep')"
+    functions = names(pool, f"SELECT name {listed}")
+    unclear = set(names(pool, f"SELECT name {listed} AND categories NOT IN ({', '.join(map(repr, PURE))})"))
+    url = f"http://127.0.0.1:{bait.port}/"
+    calls = (f"'{bait.file}'", f"'{url}'", f"'{url}', 'x'", "'SELECT 1'", "")
+    refused = set()
+    for function in functions:
+        for arguments in calls[: None if function in unclear else 1]:
+            try:
+                data = pool.run(f"SELECT `{function}`({arguments})").data
+                assert MARK.encode() not in data, function
+            except QueryError as error:
+                assert MARK not in str(error), function
+                if error.code == 164:
+                    refused.add(function)
+
+    assert len(functions) > 1000
+    assert {"file", "aiGenerate", "AIGenerate", "aiEmbed", "addressToLine"} <= refused
+    assert bait.visits == []
+
+
+def test_the_bait_would_be_taken(store: Store, bait: Bait) -> None:
+    """Without the guard the engine reads the file and connects: what the tests above look for is there to be found."""
+    client = store.connect()
+    try:
+        assert MARK in str(client.command(f"SELECT * FROM file('{bait.file}', LineAsString)"))
+        with pytest.raises(Error):
+            client.command(
+                f"SELECT * FROM url('http://127.0.0.1:{bait.port}/', LineAsString) SETTINGS http_max_tries = 1"
+            )
+    finally:
+        client.close()
+    assert bait.visits
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT {0}",
+        "{0}",
+        "WITH {0} AS a SELECT a",
+        "SELECT * REPLACE({0} AS dummy) FROM system.one",
+        "SELECT 1 WHERE {0} = ''",
+        "SELECT number FROM numbers(3) ORDER BY number WITH FILL FROM length({0})",
+        "SELECT number FROM numbers(3) ORDER BY number WITH FILL INTERPOLATE (number AS length({0}))",
+        "SELECT number FROM numbers(3) LIMIT length({0})",
+        "SELECT number FROM numbers(3) LIMIT 1 BY {0}",
+        "SELECT sum(number) OVER (ORDER BY {0}) FROM numbers(3)",
+        "SELECT sum(number) OVER w FROM numbers(3) WINDOW w AS (PARTITION BY {0})",
+        "SELECT number FROM numbers(1) GROUP BY GROUPING SETS (({0}))",
+        "SELECT 1 FROM numbers(1) ARRAY JOIN [{0}] AS z",
+        "SELECT 1 FROM numbers(1) QUALIFY {0} = ''",
+        "SELECT 1 FROM numbers(length({0}))",
+        "SELECT 1 FROM numbers(1) a JOIN numbers(1) b ON {0} = ''",
+        "SELECT 1 UNION ALL SELECT length({0})",
+        "SELECT 1 IN {0}",
+        "SELECT * FROM view(SELECT {0})",
+        "SELECT * FROM viewExplain('EXPLAIN', '', (SELECT {0}))",
+        "SELECT * FROM (EXPLAIN SELECT {0})",
+        "SELECT arrayMap(x -> {0}, [1])",
+        "EXPLAIN SELECT {0}",
+        "EXPLAIN AST SELECT {0}",
+        "EXPLAIN SYNTAX SELECT {0}",
+        "DESCRIBE (SELECT {0})",
+        "SHOW TABLES WHERE {0} = ''",
+        "SHOW TABLES LIMIT length({0})",
+        "SHOW COLUMNS FROM content WHERE {0} = ''",
+        "SHOW INDEX FROM content WHERE {0} = ''",
+        "SHOW TABLES WHERE name IN (SELECT {0})",
+    ],
+)
+@pytest.mark.parametrize(
+    "call", ["file('/etc/hostname')", "FILE('/etc/hostname')", "`file`('/etc/hostname')", "`fi\\x6ce`('/etc/hostname')"]
+)
+def test_wherever_a_function_stands(pool: SessionPool, sql: str, call: str) -> None:
+    """In every clause of every statement that reads, however its name is written."""
+    with pytest.raises(QueryError) as raised:
+        pool.run(sql.format(call))
+
+    # An expression alone is a SELECT for this engine, but not one whose function's name is a keyword.
+    assert raised.value.code == 164 or (raised.value.code == 62 and sql == "{0}"), str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT 'file(x)'", b"file(x)\n"),
+        ("SELECT 1 -- file('/etc/hostname')", b"1\n"),
+        ("SELECT 1 AS file, 2 AS format FORMAT CSV", b"1,2\n"),
+        ("SHOW TABLES LIKE 'conte%'", b"content\n"),
+        ("SHOW TABLES WHERE name = 'content'", b"content\n"),
+        ("SELECT number AS format FROM numbers(1)", b"0\n"),
+    ],
+)
+def test_words_are_no_functions(pool: SessionPool, sql: str, expected: bytes) -> None:
+    """Text, comments, names of columns."""
+    assert pool.run(sql).data == expected
+
+
+def test_a_second_statement_never_runs(pool: SessionPool, store: Store) -> None:
+    """Neither behind a reading one, nor behind the data of an INSERT, nor inside EXPLAIN."""
+    client = store.connect()
+    client.command("CREATE TABLE IF NOT EXISTS prey (a String) ENGINE = MergeTree ORDER BY a")
+    try:
+        for sql in (
+            "SELECT 1; DROP TABLE prey",
+            "INSERT INTO prey VALUES ('a'); DROP TABLE prey",
+            "INSERT INTO prey FORMAT CSV\na\n; DROP TABLE prey",
+            "EXPLAIN AST SELECT 1; DROP TABLE prey",
+            "EXPLAIN AST INSERT INTO prey VALUES ('a'); DROP TABLE prey",
+            "SELECT 1 PARALLEL WITH DROP TABLE prey",
+            "DROP TABLE prey PARALLEL WITH DROP TABLE prey",
+            "BEGIN TRANSACTION",
+        ):
+            with pytest.raises(QueryError):
+                pool.run(sql)
+
+        assert client.command("SELECT count() FROM prey") == 0
+    finally:
+        client.command("DROP TABLE IF EXISTS prey SYNC")
+        client.close()
+
+
+def test_errors_are_about_the_query(pool: SessionPool) -> None:
+    """Not about the questions that were asked about it."""
+    for sql in ("SELEC 1", "SELECT é FROM x", "SELECT (1", "SELECT 1 FORMAT Nope", "SELECT {a:String}"):
+        with pytest.raises(QueryError) as raised:
+            pool.run(sql)
+        assert "formatQuery" not in str(raised.value)
+        assert "EXPLAIN" not in str(raised.value)
+
+
+def test_content_types_are_the_engines(pool: SessionPool) -> None:
+    """As a server sends them."""
+    assert pool.content_type("JSON").startswith("application/json")
+    assert pool.content_type("tabseparated").startswith("text/tab-separated-values")
+    assert pool.content_type("nosuch").startswith("text/plain")
+
+
+def test_nothing_secret_in_the_system_tables(pool: SessionPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every one of them is readable or refused; none shows the process's environment."""
+    secret = "c0ffee-in-the-environment"
+    monkeypatch.setenv("SPANLORE_SECRET", secret)
+    tables = names(pool, "SELECT name FROM system.tables WHERE database = 'system' ORDER BY name")
+    unread = []
+    for table in tables:
+        try:
+            text = pool.run(f"SELECT * FROM system.`{table}` LIMIT 20000", default_format="JSONCompactEachRow").data
+        except QueryError:
+            unread.append(table)
+            continue
+        assert b"SPANLORE_" not in text, table
+        assert secret.encode() not in text, table
+
+    assert len(tables) > 80
+    assert not {"tables", "columns", "databases", "functions", "settings", "parts", "formats"} & set(unread)
