@@ -134,7 +134,8 @@ class _Bytes:
         if kind.startswith("LowCardinality("):
             return self._low_cardinality(kind[15:-1], height)
         if kind.startswith("Map("):
-            return self._maps(*kind[4:-1].split(", ", 1), height)
+            key, _, value = kind[4:-1].partition(", ")
+            return self._maps(key, value, height)
         if kind.startswith("Array("):
             ends = self._numbers("q", height)
             values = self.column(kind[6:-1], ends[-1] if ends else 0)

@@ -146,7 +146,7 @@ def block_encoder() -> Encoder:
 
 def compressed_block(data: bytes) -> bytes:
     """One native block, in LZ4."""
-    packed = lz4.block.compress(data, store_size=False)
+    packed: bytes = lz4.block.compress(data, store_size=False)
     body = _HEADER.pack(_LZ4, len(packed) + _HEADER.size, len(data)) + packed
     return _hash_of(body) + body
 
@@ -188,7 +188,7 @@ def _unpacked(method: int, size: int, packed: bytes) -> bytes:
     if method == _LZ4:
         return bytes(lz4.block.decompress(packed, uncompressed_size=size))
     if method == _ZSTD:
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)
+        return bytes(zstandard.ZstdDecompressor().decompress(packed, max_output_size=size))
     if method == _NONE:
         return packed
     raise CompressionError(f"the compression method {method:#x} is not supported; use LZ4, ZSTD or NONE")

@@ -30,6 +30,7 @@ WHOLE_RESULT_BYTES = 64 * 1024**2
 
 _BOUNDS = frozenset(
     {"max_execution_time", "max_memory_usage", "max_rows_to_read", "max_result_rows", "max_result_bytes", "max_threads"}
+    | {"max_block_size"}
 )
 """Of `LIMITS`, those that a client may make tighter; 0 means no bound, and is none of a client's business."""
 
@@ -56,7 +57,6 @@ _CHOICES = frozenset(
         "join_default_strictness",
         "join_use_nulls",
         "limit",
-        "max_block_size",
         "max_bytes_to_read",
         "max_columns_to_read",
         "max_estimated_execution_time",

@@ -125,7 +125,7 @@ def test_the_engines_own_blocks(store: Store) -> None:
             rows = client.query(
                 "SELECT path FROM system.parts WHERE active AND database = currentDatabase() AND table = 'blocks'"
             )
-            data = (Path(str(rows.first_row[0])) / "n.bin").read_bytes()
+            data = (Path(str(rows.result_rows[0][0])) / "n.bin").read_bytes()
 
             numbers = decompress_blocks(data, MOST)
 

@@ -99,4 +99,4 @@ async def test_what_is_refused(path: str, body: bytes, headers: dict[str, str], 
 )
 def test_passwords(headers: dict[str, str], path: str, expected: list[bytes]) -> None:
     """In all the ways a client offers one; one that can't be read is one, and wrong."""
-    assert passwords_of(request(path, **headers)) == expected
+    assert passwords_of(request(path, b"", **headers)) == expected

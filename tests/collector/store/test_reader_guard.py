@@ -17,7 +17,17 @@ from spanlore_collector.store.sessions import SessionPool
 
 MARK = "c0ffee-in-a-file"
 
-PURE = ("Arithmetic", "Arrays", "Bit", "Bitmap", "Comparison", "Conditional", "Dates and Times", "Distance", "Encoding")
+PURE: tuple[str, ...] = (
+    "Arithmetic",
+    "Arrays",
+    "Bit",
+    "Bitmap",
+    "Comparison",
+    "Conditional",
+    "Dates and Times",
+    "Distance",
+    "Encoding",
+)
 PURE += ("Encryption", "Geo", "Geo Polygon", "Hash", "JSON", "Logical", "Map", "Mathematical", "Null", "Random Number")
 PURE += ("Rounding", "String", "String Replacement", "String Search", "String Splitting", "Tuple", "Type Conversion")
 """Categories of the engine whose functions are tried with a path only, and all others in every way."""
@@ -77,7 +87,7 @@ def test_every_table_function_is_harmless_or_refused(pool: SessionPool, bait: Ba
     harmless |= {"null", "SQLStandardValues", "format", "merge", "generateRandom", "view", "viewExplain"}
     harmless |= {"fuzzQuery"}  # it parses, and runs nothing
     functions = names(pool, "SELECT name FROM system.table_functions")
-    calls = ("", f"'{bait.file}'", f"'{bait.file}', 'LineAsString', 'line String'", "'SELECT 1'")
+    calls: tuple[str, ...] = ("", f"'{bait.file}'", f"'{bait.file}', 'LineAsString', 'line String'", "'SELECT 1'")
     calls += (f"'http://127.0.0.1:{bait.port}/', 'LineAsString', 'line String'", f"'127.0.0.1:{bait.port}', 'a', 'b'")
     answered = set()
     for function in functions:
