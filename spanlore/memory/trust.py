@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from spanlore.memory.memory import Kind, Memory
+from spanlore.memory.memory import Kind, Memory, Source
 
 DAY_NS: Final = 86_400 * 10**9
 
@@ -47,7 +47,7 @@ def prior_of(kind: Kind) -> tuple[float, float]:
 def weight_at(memory: Memory, now_ns: int) -> float:
     """What the memory's evidence still counts, 0 to 1. Pinned ones and those of the user's own asking do not fade."""
     half_life = HALF_LIFE_DAYS.get(memory.kind)
-    if half_life is None or memory.pinned:
+    if half_life is None or memory.pinned or memory.source is Source.EXPLICIT:
         return 1.0
     age_days = max(0, now_ns - memory.updated_at_ns) / DAY_NS
     return float(0.5 ** (age_days / half_life))

@@ -1,0 +1,114 @@
+"""`spanlore review`: what waits for a person, one by one, or by option for scripts."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spanlore.terminal import show, write
+from spanlore_extractor.cli.daemon import WRONG, Json, daemon, fail, one_of, print_json, scopes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanlore.memory.memory import Memory
+    from spanlore.memory.operations import Operation
+    from spanlore_collector.store.api_client import MemoryClient
+    from spanlore_collector.store.reader import Reader
+
+_KEYS = "[c]onfirm, [f]orget, [e]dit, [s]kip, [q]uit"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `review`."""
+    app.command("review", help="Go through what waits: candidates, and what looked suspicious.")(review)
+
+
+def review(
+    scope: Annotated[str, typer.Option(help="Scope key, `user`, or `repo` for this repository.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Of every scope.")] = False,
+    confirm: Annotated[list[str] | None, typer.Option("--confirm", metavar="ID", help="This one is right.")] = None,
+    forget: Annotated[list[str] | None, typer.Option("--forget", metavar="ID", help="This one is not.")] = None,
+    listing: Annotated[bool, typer.Option("--list", help="Only show the queue.")] = False,
+    as_json: Json = False,
+) -> None:
+    """What was learned and is not shown yet: suspicious ones first, then those worth most. On a terminal each is asked
+    about; else the queue is shown, and --confirm and --forget say what to do."""
+    import time
+
+    from spanlore.memory.memory import memory_to_json
+    from spanlore_extractor.cli import views
+    from spanlore_extractor.memories.queue import waiting
+
+    scopes = None if everything else scopes_of(scope)
+    with daemon() as (reader, client):
+        done = _by_option(client, confirm or [], forget or [])
+        now_ns = time.time_ns()
+        queue = waiting((item for item in client.memories() if scopes is None or item.scope in scopes), now_ns)
+        if as_json:
+            changed = [memory_to_json(operation.memory) for operation in done]
+            print_json({"changed": changed, "waiting": [memory_to_json(memory) for memory in queue]})
+        elif listing or done or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            for operation in done:
+                write(f"{operation.memory.id} is {operation.memory.status.value}: {operation.memory.text}")
+            if queue:
+                show(views.memory_table(queue))
+            write(f"{len(queue)} wait. `spanlore why ID` shows the evidence.")
+        else:
+            ask(reader, client, queue)
+
+
+def ask(reader: Reader, client: MemoryClient, queue: Sequence[Memory]) -> None:
+    """Goes through the queue on a terminal."""
+    from spanlore_extractor.cli import views
+    from spanlore_extractor.reading import open_evidence
+
+    if not queue:
+        write("Nothing waits.")
+    for number, memory in enumerate(queue, 1):
+        show(views.memory_view(memory, client.events(memory.id), open_evidence(reader, memory.evidence)))
+        answer = ""
+        while answer not in ("c", "f", "e", "s", "q"):
+            answer = typer.prompt(f"\n{number}/{len(queue)}  {_KEYS}", default="s", show_default=False)[:1].lower()
+        if answer == "q":
+            break
+        operations = _answered(answer, memory, client.memories())
+        if operations:
+            client.apply(operations)
+            write(f"{memory.id} is {operations[0].memory.status.value}.\n")
+
+
+def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Operation]:
+    import time
+
+    from spanlore_extractor.memories import stated
+
+    if answer == "c":
+        return stated.confirm(memory, known, time.time_ns())
+    if answer == "f":
+        return [stated.forget(memory)]
+    if answer == "e":
+        text = typer.edit(memory.text, extension=".txt")
+        try:
+            return stated.edit(memory, text, known, time.time_ns()) if text else []
+        except ValueError as error:
+            typer.echo(f"spanlore: {error}.", err=True)
+    return []
+
+
+def _by_option(client: MemoryClient, confirm: Sequence[str], forget: Sequence[str]) -> list[Operation]:
+    import time
+
+    from spanlore_extractor.memories import stated
+
+    done: list[Operation] = []
+    for word, is_right in [*((word, True) for word in confirm), *((word, False) for word in forget)]:
+        memory, known = one_of(client, word)
+        if any(operation.memory.id == memory.id for operation in done):
+            fail(f"{memory.id} is named twice.", WRONG)
+        operations = stated.confirm(memory, known, time.time_ns()) if is_right else [stated.forget(memory)]
+        client.apply(operations)
+        done += operations
+    return done
