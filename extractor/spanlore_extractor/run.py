@@ -23,6 +23,7 @@ from spanlore_collector.store.api_client import MemoryClient
 from spanlore_extractor.memories.against import find_against
 from spanlore_extractor.memories.anchoring import check
 from spanlore_extractor.memories.consolidate import Refused, consolidate
+from spanlore_extractor.memories.differing import Diff, baseline, differ
 from spanlore_extractor.memories.life import Caps, grow_old
 from spanlore_extractor.mining.candidate import Candidate, Dropped
 from spanlore_extractor.mining.miner import mine_session
@@ -156,6 +157,15 @@ def mine_sessions(
     return report, memories
 
 
+def remine(reader: Rows, client: MemoryClient, rules: Rules, now_ns: int) -> Diff:
+    """Mines every session that is in the store afresh, and tells the difference to what is kept. Changes nothing."""
+    due, _ = _due(reader, Progress(), rules.idle_ns, now_ns, active_too=True)
+    known = client.memories()
+    _, mined = mine_sessions(reader, rules, now_ns, due, baseline(known))
+    aged = _apply(mined, grow_old(mined, now_ns, rules.caps))
+    return differ(known, aged, frozenset(state.session_id for state in due))
+
+
 def look_at_trees(known: Iterable[Memory], places: Iterable[tuple[str, str]]) -> list[Operation]:
     """Checks what memories name in the working trees of sessions, where those are still that repository's. The last
     session's tree counts."""
@@ -245,13 +255,15 @@ def _mine_batch(
     evidence: dict[str, list[Evidence]] = {}
     for scope, wanted in sorted(signatures.items()):
         evidence.update(recurrences(reader, wanted, scope))
-    contrary = find_against(sessions, known)
-    outcome = consolidate(candidates, known, evidence, rules.redactor, now_ns, contrary)
+    outcome = consolidate(candidates, known, evidence, rules.redactor, now_ns)
+    # Looked for in what is known now, so that it does not matter in how many batches sessions are mined.
+    learned = _apply(known, outcome.operations)
+    weakened = consolidate((), learned, {}, rules.redactor, now_ns, find_against(sessions, learned))
     return Report(
         sessions=len(sessions),
         candidates=tuple(candidates),
         dropped=tuple(drop for item in mined for drop in item.dropped),
-        operations=outcome.operations,
+        operations=outcome.operations + weakened.operations,
         refused=outcome.refused,
         places=tuple((session.repository, session.cwd) for session in sessions),
     )

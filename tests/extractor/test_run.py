@@ -100,7 +100,7 @@ def test_a_dry_run_changes_nothing(collector: Collecting) -> None:
 
 def test_everything_again_changes_nothing(collector: Collecting) -> None:
     """Mining all sessions once more gives no operation."""
-    collector.send(corrected("again-1", "never use globals", repository="github.com/example/again").spans())
+    collector.send(corrected("once-more-1", "never use globals", repository="github.com/example/again").spans())
     run(collector)
 
     again = run(collector, everything=True)

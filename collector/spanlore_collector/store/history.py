@@ -1,4 +1,4 @@
-"""What happened to memories, from `memory_events`: the last changes, a memory's earlier states, all of them at a time."""
+"""What happened to memories, from `memory_events`: the last changes, earlier states, and all memories as of a time."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
 from spanlore.terminal import write
@@ -83,7 +84,7 @@ def edit(
 
     with daemon() as (_, client):
         memory, known = one_of(client, memory_id)
-        wanted = text or typer.edit(memory.text, extension=".txt")
+        wanted = text or click.edit(memory.text, extension=".txt")
         if wanted is None:
             fail("nothing was changed.", WRONG)
         redacted = Redactor(load_settings().capture.redact).redact(wanted)
@@ -156,8 +157,9 @@ def undo(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be taken back.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Take back the last change: what one command or one mining run did, or the last change of memory ID. Again: the one
-    before it."""
+    """Take back the last change: what one command or one mining run did, or the last one of memory ID.
+
+    Called again it takes back the one before that."""
     from spanlore.memory.memory import memory_to_json
     from spanlore_collector.store.history import last_changes, states
     from spanlore_extractor.memories import undoing

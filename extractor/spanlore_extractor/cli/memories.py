@@ -1,4 +1,4 @@
-"""`spanlore memories`: what was learned; `why`: one memory's life and evidence; `memories check`, `export`, `import`."""
+"""`spanlore memories`: what was learned, and `check`, `export`, `import`; `why`: one memory's life and evidence."""
 
 from __future__ import annotations
 

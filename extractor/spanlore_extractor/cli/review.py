@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
 from spanlore.terminal import show, write
@@ -90,7 +91,7 @@ def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Oper
     if answer == "f":
         return [stated.forget(memory)]
     if answer == "e":
-        text = typer.edit(memory.text, extension=".txt")
+        text = click.edit(memory.text, extension=".txt")
         try:
             return stated.edit(memory, text, known, time.time_ns()) if text else []
         except ValueError as error:

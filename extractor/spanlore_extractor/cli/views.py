@@ -12,8 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from spanlore.memory.memory import EvidenceRole, Memory, Status
+from spanlore.memory.anchor import AnchorState
+from spanlore.memory.memory import EvidenceRole, Memory, Status, memory_to_json
 from spanlore.memory.operations import Operation, operation_to_json
+from spanlore_extractor.memories.differing import Changed, Diff
 from spanlore_extractor.memories.wording import clip, why_of
 from spanlore_extractor.run import Report
 
@@ -45,6 +47,9 @@ def memory_table(memories: Iterable[Memory], show_scope: bool = True) -> Table:
     table.add_column("what is shown", ratio=1, min_width=24)
     for memory in memories:
         text = Text(memory.text)
+        marks = _marks(memory)
+        if marks:
+            text.append(f"\n{marks}", "yellow")
         if show_scope:
             text.append(f"\n{memory.scope}", "dim")
         status = Text(memory.status.value, _STYLES.get(memory.status, "dim"))
@@ -64,9 +69,30 @@ def memory_view(
     head.append(f" · {memory.harness}\n" if memory.harness else "\n")
     head.append(f"{memory.text}\n", "italic")
     head.append(f"\nwhy this status: {memory.note}\n" if memory.note else "\n")
+    marks = _marks(memory)
+    if marks:
+        head.append(f"{marks}\n", "yellow")
+    if memory.verdict:
+        head.append(f"judge: {memory.verdict}\n")
     sessions = f"{memory.session_count} session(s)" if memory.session_count else "no session"
     head.append(f"confidence {memory.confidence:.2f} ({memory.alpha:g} for, {memory.beta:g} against), {sessions}")
     return Group(head, Text("\nlife", "bold"), *_life(events), Text("\nevidence", "bold"), *_evidence(memory, opened))
+
+
+def _marks(memory: Memory) -> str:
+    """What else a person wants to see in a list."""
+    marks = ["pinned"] if memory.pinned else []
+    if memory.is_edited:
+        marks.append("edited")
+    if memory.sub_path:
+        marks.append(f"in {memory.sub_path}")
+    if memory.harness:
+        marks.append(f"only {memory.harness}")
+    for state, word in ((AnchorState.DRIFTED, "has changed"), (AnchorState.ORPHANED, "is gone")):
+        names = [anchor.name for anchor in memory.anchors if anchor.state is state]
+        if names:
+            marks.append(f"{', '.join(names)} {word}")
+    return " · ".join(marks)
 
 
 def evidence_to_json(memory: Memory, opened: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -131,6 +157,48 @@ def report_to_json(report: Report, dry_run: bool) -> dict[str, Any]:
     }
 
 
+def diff_view(diff: Diff, is_applied: bool) -> RenderableType:
+    """What mining afresh would change."""
+    would = "" if is_applied else "would be "
+    head = f"{len(diff.added)} {would}added, {len(diff.changed)} {would}changed, {len(diff.dropped)} {would}dropped, "
+    head += f"{diff.unchanged} are the same"
+    if diff.out_of_reach:
+        head += f"; of {len(diff.out_of_reach)} the sessions are gone, they stay"
+    out: list[RenderableType] = [Text(head)]
+    marks = [("+", memory, "green") for memory in diff.added] + [("-", memory, "red") for memory in diff.dropped]
+    for mark, memory, style in marks[:MAX_SHOWN]:
+        out.append(Text(f"{mark} {memory.id} {memory.status.value}  {memory.text}", style))
+    for item in diff.changed[:MAX_SHOWN]:
+        out.append(Text(f"~ {item.after.id} {', '.join(item.fields)}", "yellow"))
+        out += [Text(f"    {line}") for line in _changes(item)]
+    left = max(0, len(marks) - MAX_SHOWN) + max(0, len(diff.changed) - MAX_SHOWN)
+    return Group(*out, *([Text(f"… and {left} more; --json has all", "dim")] if left else []))
+
+
+def diff_to_json(diff: Diff) -> dict[str, Any]:
+    """The same, for programs."""
+    return {
+        "added": [memory_to_json(memory) for memory in diff.added],
+        "changed": [
+            {
+                "id": item.after.id,
+                "fields": item.fields,
+                "before": memory_to_json(item.before),
+                "after": memory_to_json(item.after),
+            }
+            for item in diff.changed
+        ],
+        "dropped": [memory_to_json(memory) for memory in diff.dropped],
+        "out_of_reach": [memory.id for memory in diff.out_of_reach],
+        "unchanged": diff.unchanged,
+    }
+
+
+def _changes(item: Changed) -> list[str]:
+    lines = [f"- {item.before.text}", f"+ {item.after.text}"] if "text" in item.fields else [item.after.text]
+    return [*lines, f"{item.before.status} → {item.after.status}"] if "status" in item.fields else lines
+
+
 def _operation_table(operations: Iterable[Operation]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
@@ -169,7 +237,11 @@ def _life(events: Sequence[Mapping[str, Any]]) -> list[RenderableType]:
 def _evidence(memory: Memory, opened: Mapping[str, Mapping[str, Any]]) -> list[RenderableType]:
     if not memory.evidence:
         return [Text("none: the user said it by hand", "dim")]
-    marks = {EvidenceRole.FAILURE: ("failed", "red"), EvidenceRole.FIX: ("worked", "green")}
+    marks = {
+        EvidenceRole.FAILURE: ("failed", "red"),
+        EvidenceRole.FIX: ("worked", "green"),
+        EvidenceRole.AGAINST: ("failed all the same", "red"),
+    }
     out: list[RenderableType] = []
     for item in memory.evidence:
         word, style = marks.get(item.role, ("the user said", "cyan"))

@@ -51,10 +51,9 @@ def _failures(session: MinedSession) -> Iterable[ToolStep]:
 
 
 def _counts(step: ToolStep, memory: Memory) -> bool:
-    """The same class of failure, after the memory was learned: a test that fails says nothing about how to run it."""
-    return bool(step.error_class) and step.error_class == memory.trigger.error_class and (
-        step.end_time_ns > memory.updated_at_ns
-    )  # fmt: skip
+    """The same class of failure, after it was first seen to work: a failing test says nothing about how to run it."""
+    is_same = bool(step.error_class) and step.error_class == memory.trigger.error_class
+    return is_same and step.end_time_ns > memory.valid_from_ns
 
 
 def _cite(step: ToolStep, session: MinedSession) -> Evidence:

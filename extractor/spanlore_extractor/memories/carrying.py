@@ -6,7 +6,7 @@ that it is their own, nothing of it is shown before they have reviewed it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 

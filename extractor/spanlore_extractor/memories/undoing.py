@@ -19,11 +19,16 @@ _LOOKS: Final = Verb.CHECKED.value
 class Changed(Protocol):
     """One memory's change."""
 
-    at_ns: int
-    id: str
-    version: int
-    verb: str
-    reason: str
+    @property
+    def at_ns(self) -> int: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def verb(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
 
 
 class UndoError(ValueError):

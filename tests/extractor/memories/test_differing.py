@@ -1,0 +1,52 @@
+from dataclasses import replace
+
+from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source, Status
+from spanlore.memory.operations import Verb
+from spanlore_extractor.memories.differing import LOST, baseline, differ, operations_of
+
+CITED = Evidence("1" * 32, "2" * 16, "s1", EvidenceRole.FAILURE, 5)
+ONE = Memory("m-1", Kind.USAGE, Source.FAILURE_DELTA, Status.ACTIVE, "a/b/c", "old", evidence=(CITED,), version=3)
+HERE = frozenset({"s1"})
+
+
+def test_added_changed_dropped() -> None:
+    """By id, each with what differs; versions, anchors and the time of recording are no difference."""
+    same = replace(ONE, id="m-2")
+    found = differ(
+        [ONE, same, replace(ONE, id="m-3")],
+        [replace(ONE, text="new", version=1), replace(same, version=1, created_at_ns=9), replace(ONE, id="m-4")],
+        HERE,
+    )
+
+    assert [memory.id for memory in found.added] == ["m-4"]
+    assert [(item.after.id, item.fields) for item in found.changed] == [("m-1", ("text",))]
+    assert [memory.id for memory in found.dropped] == ["m-3"]
+    assert found.unchanged == 1
+
+
+def test_what_people_did_stays() -> None:
+    """Forgotten, edited and hand-made memories are where mining starts from; a person's status is no difference."""
+    forgotten = replace(ONE, id="m-2", status=Status.FORGOTTEN)
+    by_hand = [forgotten, replace(ONE, id="m-3", is_edited=True), replace(ONE, id="m-4", evidence=())]
+    confirmed = replace(ONE, note="the user confirmed it")
+    found = differ([*by_hand, confirmed], [*by_hand, replace(ONE, status=Status.CANDIDATE)], HERE)
+
+    assert baseline([*by_hand, confirmed]) == by_hand
+    assert (found.added, found.changed, found.dropped, found.unchanged) == ((), (), (), 1)
+
+
+def test_sessions_that_are_gone_say_nothing() -> None:
+    """Retention took them; the memory stays."""
+    found = differ([ONE], [], frozenset())
+    assert (found.dropped, found.out_of_reach) == ((), (ONE,))
+
+
+def test_made_true() -> None:
+    """Additions, updates from the newest version, and retirements that a later miner may take back."""
+    found = differ([ONE, replace(ONE, id="m-3")], [replace(ONE, text="new", version=1), replace(ONE, id="m-4")], HERE)
+    added, updated, retired = operations_of(found)
+
+    assert (added.verb, added.memory.version) == (Verb.ADDED, 1)
+    assert (updated.verb, updated.memory.version, updated.memory.text) == (Verb.UPDATED, 4, "new")
+    assert (retired.memory.status, retired.memory.note) == (Status.RETIRED, LOST)
+    assert baseline([retired.memory]) == []
