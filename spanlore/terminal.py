@@ -34,6 +34,11 @@ def show(view: RenderableType) -> None:
     Console(highlight=False).print(_Harmless(view))
 
 
+def harmless_view(view: RenderableType) -> RenderableType:
+    """The view with only harmless text, for what prints by itself, such as rich's Live."""
+    return _Harmless(view)
+
+
 def write(text: str) -> None:
     """Prints plain text and a line feed to stdout, harmless."""
     _take_every_character()

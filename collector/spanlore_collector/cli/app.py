@@ -1,14 +1,17 @@
-"""`spanlore sessions` and `spanlore session ID`: what the store holds, for people and for scripts."""
+"""`spanlore sessions`, `session ID`, `search` and `watch`: what the store holds, for people and for scripts."""
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from spanlore.terminal import show
 from spanlore_collector.bench import command as bench
+from spanlore_collector.cli.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,16 +21,44 @@ if TYPE_CHECKING:
 EXIT_FAULT, EXIT_USAGE, EXIT_NOT_RUNNING = 1, 2, 3
 
 
+def _session_ids(incomplete: str) -> list[str]:
+    """For the shell's completion; silent where no daemon runs."""
+    from spanlore.settings import Paths, child_environment, load_settings
+    from spanlore_collector.store import views
+    from spanlore_collector.store.api_client import connect
+
+    try:
+        reader, client = connect(load_settings(), Paths.from_environ(child_environment({})))
+        client.close()
+        with reader:
+            found = views.list_sessions(reader, limit=200)
+    except Exception:
+        # Whatever it is: a shell that completes must show nothing of it.
+        return []
+    return [row["session_id"] for row in found if row["session_id"].startswith(incomplete)]
+
+
 def commands(app: typer.Typer) -> None:
     """Adds the collector's commands to `app`."""
     app.command("sessions", help="The newest sessions: tools, failures, tokens, cost.")(sessions)
     app.command("session", help="One session as a tree: turns, model calls, tools, what was injected.")(session)
+    app.command("search", help="Search everything that was said in sessions.")(search)
+    app.command("watch", help="What agents do right now; Ctrl-C ends it.")(watch)
     bench.register(app)
+
+
+_Repository = Annotated[
+    str, typer.Option("--repo", "--repository", help="Only where the repository contains this; `.` is this one.")
+]
+_Agent = Annotated[str, typer.Option("--agent", help="Only of this agent, such as claude-code or codex.")]
+_Since = Annotated[str, typer.Option("--since", help="Only from then on: 90m, 12h, 7d, 2w, or a date.")]
 
 
 def sessions(
     limit: int = typer.Option(20, min=1, max=10_000, help="How many."),
-    repository: str = typer.Option("", help="Only those whose repository contains this text."),
+    repository: _Repository = "",
+    agent: _Agent = "",
+    since: _Since = "",
     failed: bool = typer.Option(False, "--failed", help="Only those with a failed tool call."),
     as_json: bool = typer.Option(False, "--json", help="JSON, one array."),
 ) -> None:
@@ -35,33 +66,159 @@ def sessions(
     from spanlore_collector.cli import rendering
     from spanlore_collector.store import views
 
+    asked: dict[str, Any] = {
+        "repository": _repository(repository),
+        "agent": agent,
+        "since_ns": _since(since),
+        "only_failed": failed,
+    }
     with _store() as store:
-        rows = views.list_sessions(store, limit=limit, repository=repository, only_failed=failed)
+        rows = views.list_sessions(store, limit=limit, **asked)
     if as_json:
         _print_json(rows)
     elif rows:
         show(rendering.session_table(rows))
+    elif any(asked.values()):
+        typer.echo("No sessions like that. `spanlore sessions` shows all.", err=True)
     else:
         typer.echo("No sessions yet. Start one with: spanlore run -- claude", err=True)
 
 
 def session(
-    session_id: str = typer.Argument(..., metavar="ID", help="The session's id, or how it begins."),
+    session_id: str = typer.Argument(
+        ..., metavar="ID", help="The session's id, or how it begins.", autocompletion=_session_ids
+    ),
+    failed: bool = typer.Option(False, "--failed", help="Only calls that failed, with what led to them."),
+    tool: str = typer.Option("", "--tool", help="Only calls of this tool or program."),
+    turn: int | None = typer.Option(None, "--turn", min=0, help="Only this turn."),
+    export: Format | None = typer.Option(None, "--export", help="md to read; json and otlp for programs."),
+    output: Path | None = typer.Option(None, "--output", "-o", help="Write the export here instead of to stdout."),
     as_json: bool = typer.Option(False, "--json", help="JSON, one object."),
 ) -> None:
     """One session as a tree."""
     from spanlore_collector.cli import rendering
+    from spanlore_collector.cli.filtering import Filter, filtered
     from spanlore_collector.store import session_tree, views
 
     with _store() as store:
         found = views.sessions_named(store, session_id)
-        if len(found) != 1:
+        exact = [row for row in found if row["session_id"] == session_id]
+        if len(exact or found) != 1:
             _refuse(session_id, [row["session_id"] for row in found])
-        tree = session_tree.build_tree(views.session_spans(store, found[0]["session_id"]))
-    if as_json:
-        _print_json({"session": found[0], "turns": session_tree.tree_to_json(tree)})
+        (one,) = exact or found
+        if export in (Format.MD, Format.OTLP):
+            _deliver(_exported(store, one, export), output)
+            return
+        tree = session_tree.build_tree(views.session_spans(store, one["session_id"]))
+    tree = filtered(tree, Filter(failed, tool, turn))
+    if as_json or export is Format.JSON:
+        _deliver(_json({"session": one, "turns": session_tree.tree_to_json(tree)}), output)
     else:
-        show(rendering.session_view(found[0], tree))
+        show(rendering.session_view(one, tree))
+
+
+def search(
+    query: list[str] = typer.Argument(..., metavar="QUERY", help='Words, all of them in one text; "two words" as one.'),
+    repository: _Repository = "",
+    agent: _Agent = "",
+    since: _Since = "",
+    speaker: str = typer.Option("", "--by", help="Only what the user, model, tool or system said."),
+    limit: int = typer.Option(20, min=1, max=1000, help="How many."),
+    as_json: bool = typer.Option(False, "--json", help="JSON, one array."),
+) -> None:
+    """Newest first, each text where it was said first."""
+    from spanlore_collector.cli import rendering
+    from spanlore_collector.store import transcripts
+
+    if speaker not in transcripts.SPEAKERS:
+        _usage(f"--by is one of {', '.join(filter(None, transcripts.SPEAKERS))}, not {speaker!r}.")
+    # The shell took the quotes away; a word with a space in it was quoted.
+    words = transcripts.words_of(query[0]) if len(query) == 1 else tuple(query)
+    if not words:
+        _usage("say what to look for.")
+    wanted = transcripts.Wanted(words, speaker, _repository(repository), agent, _since(since), limit)
+    with _store() as store:
+        rows = transcripts.search(store, wanted)
+    if as_json:
+        _print_json(rows)
+    elif rows:
+        show(rendering.hits_view(rows, wanted.words))
+    else:
+        typer.echo("Nothing like that was said.", err=True)
+
+
+def watch(
+    interval_s: float = typer.Option(2.0, "--interval", min=0.2, max=60, help="Seconds between two looks."),
+    once: bool = typer.Option(False, "--once", help="One look, then the end."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object a look, each on a line."),
+) -> None:
+    """Sessions of the last minutes, and what happened in them."""
+    import time
+
+    from rich.live import Live
+
+    from spanlore.terminal import harmless_view
+    from spanlore_collector.cli.watch import moment, view
+
+    with _store() as store:
+        if once and not as_json:
+            show(view(moment(store, time.time_ns())))
+            return
+        try:
+            if as_json:
+                while True:
+                    typer.echo(_compact(moment(store, time.time_ns()).to_json()))
+                    if once:
+                        return
+                    time.sleep(interval_s)
+            with Live(auto_refresh=False, screen=sys.stdout.isatty()) as live:
+                while True:
+                    live.update(harmless_view(view(moment(store, time.time_ns()))), refresh=True)
+                    time.sleep(interval_s)
+        except KeyboardInterrupt:
+            return
+
+
+def _exported(store: RowSource, row: dict[str, Any], export: Format) -> str:
+    from spanlore_collector.cli import export as exporting
+    from spanlore_collector.store import transcripts, views
+
+    parts = transcripts.messages(store, row["session_id"])
+    if export is Format.OTLP:
+        return _json(exporting.otlp(transcripts.spans(store, row["session_id"]), parts))
+    calls = views.session_spans(store, row["session_id"]).tool_calls
+    return exporting.markdown(row, parts, {call["span_id"]: call for call in calls})
+
+
+def _deliver(text: str, output: Path | None) -> None:
+    if output is None:
+        typer.echo(text.rstrip("\n"))
+        return
+    try:
+        output.write_text(text)
+    except OSError as error:
+        _fail(f"{output} can't be written: {error.strerror}.")
+
+
+def _repository(text: str) -> str:
+    """`.` is the repository of the working directory."""
+    if text != ".":
+        return text
+    from spanlore.repository import locate
+
+    scope = locate(Path.cwd()).scope
+    return scope or _usage("this is not inside a git repository.")
+
+
+def _since(text: str) -> int:
+    import time
+
+    from spanlore_collector.cli.since import since_ns
+
+    try:
+        return since_ns(text, time.time_ns())
+    except ValueError as error:
+        _usage(f"--since: {error}.")
 
 
 @contextmanager
@@ -69,7 +226,7 @@ def _store() -> Iterator[RowSource]:
     """The reading side of the running daemon's store, or exit code 3 with what to do."""
     from spanlore.settings import Paths, child_environment, load_settings
     from spanlore_collector.store.api_client import connect
-    from spanlore_collector.store.reader import StoreUnavailableError
+    from spanlore_collector.store.reader import QueryFailedError, StoreUnavailableError
 
     try:
         reader, client = connect(load_settings(), Paths.from_environ(child_environment({})))
@@ -79,17 +236,37 @@ def _store() -> Iterator[RowSource]:
     except StoreUnavailableError as error:
         typer.echo(f"spanlore: {error}", err=True)
         raise typer.Exit(EXIT_NOT_RUNNING) from None
+    except QueryFailedError as error:
+        _fail(str(error))
 
 
-def _refuse(prefix: str, found: list[str]) -> None:
+def _refuse(prefix: str, found: list[str]) -> NoReturn:
     if found:
-        typer.echo(f"spanlore: several sessions begin with {prefix!r}: {', '.join(found)}", err=True)
-    else:
-        typer.echo(f"spanlore: no session begins with {prefix!r}; `spanlore sessions` lists them", err=True)
+        _fail(f"several sessions begin with {prefix!r}: {', '.join(found)}")
+    _fail(f"no session begins with {prefix!r}; `spanlore sessions` lists them")
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"spanlore: {message}", err=True)
     raise typer.Exit(EXIT_FAULT)
 
 
+def _usage(message: str) -> NoReturn:
+    typer.echo(f"spanlore: {message}", err=True)
+    raise typer.Exit(EXIT_USAGE)
+
+
 def _print_json(value: Any) -> None:
+    typer.echo(_json(value))
+
+
+def _json(value: Any) -> str:
     import orjson
 
-    typer.echo(orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode())
+    return orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode()
+
+
+def _compact(value: Any) -> str:
+    import orjson
+
+    return orjson.dumps(value, default=str).decode()

@@ -70,6 +70,22 @@ def session_view(session: Row, turns: Iterable[TurnNode]) -> RenderableType:
     return Group(head, *(_turn_tree(turn) for turn in turns))
 
 
+def hits_view(rows: Iterable[Row], words: Iterable[str]) -> RenderableType:
+    """What a search found: where and when, and the words in their place."""
+    lines: list[Text] = []
+    for row in rows:
+        who = {"output": "model", "arguments": "tool input", "result": "tool output"}.get(row["direction"], row["role"])
+        head = Text(no_wrap=True, overflow="ellipsis")
+        head.append(row["session_id"][:8], "bold")
+        head.append(f"  {local_time(row['time_ns']):%d %b %H:%M}  {row['harness']}  ")
+        head.append((row["repository"] or "–").rpartition("/")[2], "cyan")
+        head.append(f"  {who}{' ' + row['name'] if row['name'] else ''}  span {row['span_id'][:8]}", "dim")
+        said = Text(f"  {one_line(row['snippet'], 150)}", overflow="fold")
+        said.highlight_words(words, "bold reverse", case_sensitive=False)
+        lines += [head, said]
+    return Group(*lines)
+
+
 def local_time(nanoseconds: int | str) -> datetime:
     """The time on this machine's clock."""
     return datetime.fromtimestamp(int(nanoseconds) / 1e9, UTC).astimezone()

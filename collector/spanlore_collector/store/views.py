@@ -28,14 +28,24 @@ class SessionSpans:
     tool_calls: list[Row]
 
 
-def list_sessions(source: RowSource, *, limit: int, repository: str = "", only_failed: bool = False) -> list[Row]:
-    """Newest sessions first; `repository` is any part of the scope key."""
+def list_sessions(
+    source: RowSource,
+    *,
+    limit: int,
+    repository: str = "",
+    agent: str = "",
+    only_failed: bool = False,
+    since_ns: int = 0,
+) -> list[Row]:
+    """Newest sessions first; `repository` is any part of the scope key, `agent` a harness."""
     return source.rows(
         f"SELECT {_SESSION} FROM sessions "
         "WHERE ({repository:String} = '' OR position(repository, {repository:String}) > 0) "
+        "AND ({agent:String} = '' OR harness = {agent:String}) "
+        "AND end_time >= fromUnixTimestamp64Nano({since:Int64}) "
         "AND (NOT {failed:Bool} OR failures > 0) "
         "ORDER BY start_time_ns DESC LIMIT {limit:UInt32}",
-        {"repository": repository, "failed": only_failed, "limit": limit},
+        {"repository": repository, "agent": agent, "failed": only_failed, "since": since_ns, "limit": limit},
     )
 
 

@@ -50,11 +50,11 @@ def test_ambiguous_prefix_names_its_sessions(app: typer.Typer, collector: Collec
 
 
 def test_no_sessions_of_that_kind(app: typer.Typer, played: str) -> None:
-    """Nothing found is no error; it says how to begin."""
+    """Nothing found is no error; it says how to see all."""
     done = CliRunner().invoke(app, ["sessions", "--repository", f"no/{played}"])
 
     assert done.exit_code == 0
-    assert "spanlore run" in done.stderr
+    assert "`spanlore sessions` shows all" in done.stderr
 
 
 def test_daemon_that_is_down_is_exit_code_3(app: typer.Typer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -64,3 +64,84 @@ def test_daemon_that_is_down_is_exit_code_3(app: typer.Typer, monkeypatch: pytes
 
     assert done.exit_code == 3
     assert "spanlore up" in done.stderr
+
+
+def test_sessions_are_filtered(app: typer.Typer, played: str) -> None:
+    """By agent, time and failures; what cannot be read as a time is told."""
+    run = CliRunner().invoke
+    mine = ["sessions", "--repo", played, "--json"]
+
+    assert len(json.loads(run(app, [*mine, "--agent", "claude-code", "--failed", "--since", "2020-01-01"]).output)) == 1
+    assert json.loads(run(app, [*mine, "--agent", "codex"]).output) == []
+    assert json.loads(run(app, [*mine, "--since", "2100-01-01"]).output) == []
+    assert run(app, [*mine, "--since", "soon"]).exit_code == 2
+
+
+def test_session_is_filtered(app: typer.Typer, played: str) -> None:
+    """Only what failed, only a tool, only a turn."""
+
+    def outcomes(*words: str) -> list[str]:
+        data = json.loads(CliRunner().invoke(app, ["session", played, "--json", *words]).output)
+        return [tool["outcome"] for turn in data["turns"] for chat in turn["chats"] for tool in chat["tools"]]
+
+    assert outcomes() == ["failure", "success"]
+    assert outcomes("--failed") == outcomes("--tool", "pytest") == ["failure"]
+    assert outcomes("--turn", "7") == []
+
+
+def test_session_is_exported(app: typer.Typer, played: str, collector: CollectorProcess, tmp_path: Path) -> None:
+    """As Markdown, and as OTLP that a collector takes again without storing anything twice."""
+    run = CliRunner().invoke
+    shown = run(app, ["session", played, "--export", "md"]).output
+    file = tmp_path / "session.json"
+    done = run(app, ["session", played, "--export", "otlp", "-o", str(file)])
+    count = f"SELECT count() FROM otel_traces WHERE SpanAttributes['gen_ai.conversation.id'] = '{played}'"
+    before = collector.query(count).body
+    answer = collector.post_body(file.read_bytes(), **{"Content-Type": "application/json"})
+    wrong = run(app, ["session", played, "--export", "otlp", "-o", str(tmp_path / "no" / "file")])
+
+    assert "run the tests" in shown
+    assert "Result: failure" in shown
+    assert (done.exit_code, done.output) == (0, "")
+    assert answer.status == 200
+    assert collector.query(count).body == before
+    assert (wrong.exit_code, "can't be written" in wrong.stderr) == (1, True)
+
+
+def test_search(app: typer.Typer, played: str) -> None:
+    """Words in what was said, with where and when; nothing found is no error."""
+    run = CliRunner().invoke
+    shown = run(app, ["search", "--repo", played, "no such table"])
+    rows = json.loads(run(app, ["search", "--repo", played, "boom", "--by", "tool", "--json"]).output)
+    wrong = run(app, ["search", "x", "--by", "nobody"])
+
+    assert (shown.exit_code, played[:8] in shown.output, "no such table" in shown.output) == (0, True, True)
+    assert max(map(len, shown.output.splitlines())) <= 80
+    assert [row["session_id"] for row in rows] == [played]
+    assert "Nothing like that" in run(app, ["search", "--repo", played, "nowhere-to-be-found"]).stderr
+    assert (wrong.exit_code, "user, model, tool" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("played")
+def test_watch_once(app: typer.Typer) -> None:
+    """One look, as text and as a line of JSON."""
+    shown = CliRunner().invoke(app, ["watch", "--once"])
+    data = json.loads(CliRunner().invoke(app, ["watch", "--once", "--json"]).output)
+
+    assert shown.exit_code == 0
+    assert set(data) == {"now_ns", "sessions", "events"}
+
+
+def test_ids_are_completed(app: typer.Typer, played: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """From the running daemon's store; without one there is nothing, and no error."""
+    environment = {
+        "_SPANLORE_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"spanlore session {played[:6]}",
+        "COMP_CWORD": "2",
+    }
+    done = CliRunner().invoke(app, [], prog_name="spanlore", env=environment)
+    monkeypatch.setenv("SPANLORE_STATE_DIR", str(tmp_path))
+    without = CliRunner().invoke(app, [], prog_name="spanlore", env=environment)
+
+    assert played in done.output
+    assert (without.exit_code, without.output.strip()) == (0, "")
