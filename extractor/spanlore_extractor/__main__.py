@@ -16,6 +16,7 @@ from types import FrameType
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
 from spanlore_collector.store.api_client import VersionConflictError, connect
 from spanlore_collector.store.client import StoreUnavailableError
+from spanlore_extractor.effect.apply import apply_effects
 from spanlore_extractor.run import Report, Rules, mine
 
 log = logging.getLogger("spanlore.extractor")
@@ -42,7 +43,10 @@ def run_once(settings: Settings, paths: Paths, rules: Rules) -> Report | None:
         log.info("waiting for the collector: %s", error)
         return None
     try:
-        return mine(reader, client, rules, time.time_ns())
+        report = mine(reader, client, rules, time.time_ns())
+        for operation in apply_effects(reader, client) if report.sessions else ():
+            log.info("%s is %s: %s", operation.memory.id, operation.memory.status.value, operation.reason)
+        return report
     except StoreUnavailableError as error:
         log.warning("the collector went away: %s", error)
     except VersionConflictError as error:

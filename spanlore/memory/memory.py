@@ -135,6 +135,9 @@ class Memory:
     alpha: float = 1.0
     beta: float = 1.0
     """Beta counts for and against; confidence is their mean."""
+    measured_effect: float = 0.0
+    """Share of sessions in which what it speaks of came back, shown minus withheld, in steps of 0.05: below 0 it was
+    measured to help. 0 where too few sessions tell."""
     pinned: bool = False
     created_at_ns: int = 0
     updated_at_ns: int = 0

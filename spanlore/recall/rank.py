@@ -1,9 +1,9 @@
 """Which memories come first, and which answer a failure.
 
 Order of standing, used for the session block: pinned, then active before trial, then authority (what the user asked to
-have remembered, what the user corrected, what a failure and its fix showed, what was inferred), then confidence in
-steps of 0.05, then the newest evidence, then the id. Nothing in it depends on the time of asking, so a snapshot is
-sorted once and equal snapshots always give equal bytes.
+have remembered, what the user corrected, what a failure and its fix showed, what was inferred), then the measured
+effect (what was seen to help first), then confidence in steps of 0.05, then the newest evidence, then the id. Nothing
+in it depends on the time of asking, so a snapshot is sorted once and equal snapshots always give equal bytes.
 
 A failure is answered in two tiers only: the very same signature, else the same program with the same error class.
 Similarity of words is never enough to put a memory beside a failing tool result.
@@ -30,7 +30,7 @@ AUTHORITY: Final[dict[Source, int]] = {
 }
 """Whose word weighs more. The user's own files stand above all of these and are not memories."""
 
-type SortKey = tuple[bool, bool, int, float, int, str]
+type SortKey = tuple[bool, bool, int, float, float, int, str]
 
 
 class Tier(IntEnum):
@@ -54,6 +54,7 @@ def standing(memory: Memory) -> SortKey:
         not memory.pinned,
         memory.status is not Status.ACTIVE,
         -AUTHORITY[memory.source],
+        memory.measured_effect,
         -round(memory.confidence * 20) / 20,
         -memory.updated_at_ns,
         memory.id,

@@ -1,4 +1,5 @@
-"""The extractor's commands: mine, memories, why, review, remember and what else a person does to memories, eval.
+"""The extractor's commands: mine, memories, why, review, remember and what else a person does to memories,
+effect, cost, eval.
 
 Data goes to stdout, messages to stderr. Exit codes: 1 something is wrong, 2 usage or configuration, 3 no daemon.
 Heavy imports are inside the commands: `spanlore --help` does not pay for them.
@@ -12,7 +13,7 @@ from typing import Annotated
 import typer
 
 from spanlore.terminal import show
-from spanlore_extractor.cli import changes, evaluate, mcp, memories, review, transcript
+from spanlore_extractor.cli import changes, effect, evaluate, mcp, memories, review, transcript
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json, time_of
 
 
@@ -22,6 +23,7 @@ def commands(app: typer.Typer) -> None:
     memories.register(app)
     review.register(app)
     changes.register(app)
+    effect.register(app)
     evaluate.register(app)
     mcp.register(app)
 

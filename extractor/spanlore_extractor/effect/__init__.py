@@ -1,0 +1,1 @@
+"""What memories do: measured against the sessions from which they were withheld."""
