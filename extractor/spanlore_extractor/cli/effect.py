@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanlore.terminal import show
-from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json
+from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

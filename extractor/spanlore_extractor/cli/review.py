@@ -41,6 +41,7 @@ def review(
 
     from spanlore.memory.memory import memory_to_json
     from spanlore_extractor.cli import views
+    from spanlore_extractor.effect.reading import contradicted
     from spanlore_extractor.memories.queue import waiting
 
     scopes = None if everything else scopes_of(scope)
@@ -48,14 +49,19 @@ def review(
         done = _by_option(client, confirm or [], forget or [])
         now_ns = time.time_ns()
         queue = waiting((item for item in client.memories() if scopes is None or item.scope in scopes), now_ns)
+        known = {item.id for item in client.memories() if scopes is None or item.scope in scopes}
+        denied = [row for row in contradicted(reader) if row["memory_id"] in known]
         if as_json:
             changed = [memory_to_json(operation.memory) for operation in done]
-            print_json({"changed": changed, "waiting": [memory_to_json(memory) for memory in queue]})
+            waits = [memory_to_json(memory) for memory in queue]
+            print_json({"changed": changed, "waiting": waits, "contradicted": denied})
         elif listing or done or not (sys.stdin.isatty() and sys.stdout.isatty()):
             for operation in done:
                 write(f"{operation.memory.id} is {operation.memory.status.value}: {operation.memory.text}")
             if queue:
                 show(views.memory_table(queue))
+            for row in denied:
+                write(f"{row['memory_id']} is contradicted by the user's own files or words, and was withheld there.")
             write(f"{len(queue)} wait. `spanlore why ID` shows the evidence.")
         else:
             ask(reader, client, queue)

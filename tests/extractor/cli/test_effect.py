@@ -54,6 +54,7 @@ def test_the_effect_of_one_memory(collector: Collecting, helping: Memory) -> Non
     assert found["interval"][0] <= -1.0 < found["interval"][1] < 0
     assert found["exposed_tokens"] == 20 * 25
     assert [row["opportunities"] for row in document["contradicted"]] == [1]
+    assert helping.id in [row["memory_id"] for row in data(collector, "review", "--all")["contradicted"]]
     assert document["due"] == [{"id": helping.id, "status": "active", "reason": document["due"][0]["reason"]}]
 
 
