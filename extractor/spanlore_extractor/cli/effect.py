@@ -24,69 +24,71 @@ MAX_ROWS = 100
 
 def register(app: typer.Typer) -> None:
     """Adds `effect` and `cost`."""
+    app.command("effect", help="What memories do: recurrence with and without, used or not, tokens.")(effect)
+    app.command("cost", help="Tokens and money: agents', exposed, internal, cache delta; never summed.")(cost)
 
-    @app.command("effect", help="What memories do: recurrence with and without, used or not, tokens.")
-    def effect(
-        memory_id: Annotated[str, typer.Argument(metavar="ID", help="One memory; how its id begins.")] = "",
-        apply: Annotated[bool, typer.Option("--apply", help="Promote, demote and retire by the rules now.")] = False,
-        as_json: Json = False,
-    ) -> None:
-        from spanlore_extractor.effect.estimate import LEVEL, MIN_SESSIONS, estimates
-        from spanlore_extractor.effect.reading import contradicted, read_counts, read_exposure, read_units
-        from spanlore_extractor.effect.rules import apply_rules
 
-        with daemon() as (reader, client):
-            known = [memory for memory in client.memories() if memory.id.startswith(memory_id)]
-            if memory_id and not known:
-                typer.echo(
-                    f"spanlore: there is no memory {memory_id!r}. `spanlore memories --all` lists them.", err=True
-                )
-                raise typer.Exit(WRONG)
-            ids = [memory.id for memory in known] if memory_id else []
-            effects = estimates(read_units(reader, known, ids))
-            counts, exposure = read_counts(reader, ids), read_exposure(reader, ids)
-            denied = [row for row in contradicted(reader) if not ids or row["memory_id"] in ids]
-            due = apply_rules(known, effects)
-            if apply and due:
-                client.apply(due)
-        document = {
-            "level": LEVEL,
-            "min_sessions_of_each_arm": MIN_SESSIONS,
-            "memories": [
-                memory_to_json(memory, effects.get(memory.id), counts, exposure.get(memory.id, 0))
-                for memory in known
-                if memory_id or memory.id in effects or memory.id in exposure
-            ],
-            "contradicted": denied,
-            "due": [{"id": item.memory.id, "status": item.memory.status.value, "reason": item.reason} for item in due],
-            "applied": apply,
-        }
-        if as_json:
-            print_json(document)
-        else:
-            show(effect_view(document, is_one=bool(memory_id)))
+def effect(
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="One memory; how its id begins.")] = "",
+    apply: Annotated[bool, typer.Option("--apply", help="Promote, demote and retire by the rules now.")] = False,
+    as_json: Json = False,
+) -> None:
+    """How often what a memory speaks of came back, with it and without."""
+    from spanlore_extractor.effect.estimate import LEVEL, MIN_SESSIONS, estimates
+    from spanlore_extractor.effect.reading import contradicted, read_counts, read_exposure, read_units
+    from spanlore_extractor.effect.rules import apply_rules
 
-    @app.command("cost", help="Tokens and money: agents', exposed, internal, cache delta; never summed.")
-    def cost(
-        by: Annotated[str, typer.Option(help="day, repository, agent, model or session.")] = "day",
-        days: Annotated[int, typer.Option(min=1, help="How far back.")] = 30,
-        as_json: Json = False,
-    ) -> None:
-        import time
+    with daemon() as (reader, client):
+        known = [memory for memory in client.memories() if memory.id.startswith(memory_id)]
+        if memory_id and not known:
+            typer.echo(f"spanlore: there is no memory {memory_id!r}. `spanlore memories --all` lists them.", err=True)
+            raise typer.Exit(WRONG)
+        ids = [memory.id for memory in known] if memory_id else []
+        effects = estimates(read_units(reader, known, ids))
+        counts, exposure = read_counts(reader, ids), read_exposure(reader, ids)
+        denied = [row for row in contradicted(reader) if not ids or row["memory_id"] in ids]
+        due = apply_rules(known, effects)
+        if apply and due:
+            client.apply(due)
+    document = {
+        "level": LEVEL,
+        "min_sessions_of_each_arm": MIN_SESSIONS,
+        "memories": [
+            memory_to_json(memory, effects.get(memory.id), counts, exposure.get(memory.id, 0))
+            for memory in known
+            if memory_id or memory.id in effects or memory.id in exposure
+        ],
+        "contradicted": denied,
+        "due": [{"id": item.memory.id, "status": item.memory.status.value, "reason": item.reason} for item in due],
+        "applied": apply,
+    }
+    if as_json:
+        print_json(document)
+    else:
+        show(effect_view(document, is_one=bool(memory_id)))
 
-        from spanlore_extractor.effect.cost import BY, read_costs
 
-        if by not in BY:
-            typer.echo(f"spanlore: --by is one of {', '.join(BY)}, not {by!r}.", err=True)
-            raise typer.Exit(USAGE)
-        with daemon() as (reader, _):
-            rows = read_costs(reader, by, time.time_ns() - days * 86_400_000_000_000)
-        if as_json:
-            print_json({"by": by, "days": days, "rows": [asdict(row) for row in rows]})
-        elif rows:
-            show(cost_view(rows, by))
-        else:
-            typer.echo(f"Nothing was recorded in the last {days} days.", err=True)
+def cost(
+    by: Annotated[str, typer.Option(help="day, repository, agent, model or session.")] = "day",
+    days: Annotated[int, typer.Option(min=1, help="How far back.")] = 30,
+    as_json: Json = False,
+) -> None:
+    """The ledgers side by side."""
+    import time
+
+    from spanlore_extractor.effect.cost import BY, read_costs
+
+    if by not in BY:
+        typer.echo(f"spanlore: --by is one of {', '.join(BY)}, not {by!r}.", err=True)
+        raise typer.Exit(USAGE)
+    with daemon() as (reader, _):
+        rows = read_costs(reader, by, time.time_ns() - days * 86_400_000_000_000)
+    if as_json:
+        print_json({"by": by, "days": days, "rows": [asdict(row) for row in rows]})
+    elif rows:
+        show(cost_view(rows, by))
+    else:
+        typer.echo(f"Nothing was recorded in the last {days} days.", err=True)
 
 
 def memory_to_json(
