@@ -7,12 +7,13 @@ AGENT ?= scripted
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-agents lint format lock settings agents install clean
+.PHONY: help demo test test-agents agents-table lint format lock settings agents install clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make lint    ruff, mypy and the import contracts'
 	@echo 'make format  lays out the code and sorts imports'
+	@echo 'make agents-table  plays them, and renews the table of what was seen in proxy/DESIGN.md'
 	@echo 'make lock    renews the pinned requirements'
 	@echo 'make settings  renews README'"'"'s table of settings'
 	@echo 'make clean   removes what these commands made'
@@ -26,6 +27,10 @@ test: lint agents
 test-agents: $(INSTALLED)
 	@sh tools/agents.sh all
 	$(BIN)/pytest -m agents $(PYTEST)
+
+agents-table: $(INSTALLED)
+	@sh tools/agents.sh all
+	PYTHONPATH=tests $(BIN)/python -m support.agents_table
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

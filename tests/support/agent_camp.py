@@ -17,6 +17,7 @@ from spanlore_proxy.demo.project import make_project
 from spanlore_proxy.demo.replies import Reply, Say
 from spanlore_proxy.demo.stage import Stage
 from spanlore_proxy.demo.store_view import StoreView, wait_until
+from spanlore_proxy.launch.environment import REPLACING
 from support.agent_requests import is_main, results
 from support.loopback_only import Lookup, LoopbackOnly
 from support.proxied import counted
@@ -80,10 +81,11 @@ class Camp:
             return Reply((Say(SIDE),))
         return self.agent.answer(results(request))
 
-    def session(self, agent: RealAgent) -> Session:
-        """The agent's session, played when it is first asked for."""
+    def session(self, agent: RealAgent, *, is_least: bool = False) -> Session:
+        """The agent's session, played when it is first asked for; `is_least` leaves it nothing of what `spanlore run`
+        sets but the proxy and the one variable by which it learns to trust it."""
         if agent.name not in self.played:
-            self.played[agent.name] = self.world.run(lambda: self._play(agent))
+            self.played[agent.name] = self.world.run(lambda: self._play(agent, is_least=is_least))
         return self.played[agent.name]
 
     def rows(self, session: Session, table: str, columns: str) -> list[dict[str, Any]]:
@@ -92,7 +94,7 @@ class Camp:
         sql = f"SELECT {columns} FROM {table} {where} ORDER BY start_time, ingested_at DESC LIMIT 1 BY span_id"
         return self.world.run(lambda: self.store.rows(sql, cwd=str(session.project)))
 
-    def _play(self, agent: RealAgent) -> Session:
+    def _play(self, agent: RealAgent, *, is_least: bool) -> Session:
         self.agent = agent
         project, home = self.stage.base / agent.name / "tally", self.stage.base / agent.name / "home"
         make_project(project, self.stage.environment)
@@ -100,8 +102,9 @@ class Camp:
         agent.furnish(home)
         seen, asked, before = len(self.server.requests), len(self.world.lookups), self._counters()
         started_s = time.monotonic()
+        less = ["env", *(f"--unset={name}" for name in TRUST if name != agent.trusts)] if is_least else []
         ended = subprocess.run(
-            self.stage.command("run", "--require", "--", *agent.command(PROMPT)),
+            self.stage.command("run", "--require", "--", *less, *agent.command(PROMPT)),
             cwd=project,
             env={**self.stage.environment, **agent.environment, "HOME": str(home), "PWD": str(project)},
             stdin=subprocess.DEVNULL,
@@ -134,6 +137,8 @@ class Camp:
         return {name: sum(counters.get(name, {}).values()) for name in ("tunnelled", "lost", "passthrough", "injected")}
 
 
+TRUST = ("NODE_EXTRA_CA_CERTS", *REPLACING)
+"""The variables by which agents learn to trust the proxy."""
 _SESSIONS = "SELECT session_id FROM inferences WHERE cwd = {cwd:String}"
 
 

@@ -13,6 +13,8 @@ RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 def is_main(request: ReceivedRequest) -> bool:
     """Whether the agent offers tools: its main loop, not a title or router call."""
     document = request.document or {}
+    if document.get("generate") is False:
+        return False  # warms a connection up
     items = document.get("input")
     offered = any(item.get("type") == "additional_tools" for item in items or () if isinstance(item, dict))
     return bool(document.get("tools")) or offered

@@ -44,11 +44,17 @@ class RealAgent:
     environment: Mapping[str, str]
     tool: Tool | None
     """None when it has no tools."""
+    package: str = ""
+    """Folder in tools/agents that pins it; '' is claude-code's."""
+    trusts: str = "NODE_EXTRA_CA_CERTS"
+    """The one variable that is enough for it to trust the proxy."""
     failure: str = "failure"
     """What the failing command's outcome has to be: `unknown` where the agent does not say."""
     exit_code: int | None = 3
     home: Mapping[str, str] = field(default_factory=dict)
     """Files that it needs in its HOME."""
+    is_socket: bool = False
+    """It speaks over a WebSocket."""
     last: str | None = None
     """A command that ends the session, where words do not."""
     node: int = 0
@@ -136,6 +142,7 @@ def _exec(command: str) -> UseTool:
 def _pi(provider: str, model: str, dialect: Dialect, key: Mapping[str, str]) -> RealAgent:
     return RealAgent(
         name=f"pi-{provider}",
+        package="pi",
         harness="pi",
         dialect=dialect,
         program=_bin("pi", "pi"),
@@ -149,6 +156,7 @@ def _opencode(model: str, dialect: Dialect, key: Mapping[str, str]) -> RealAgent
     provider = model.partition("/")[0]
     return RealAgent(
         name=f"opencode-{provider}",
+        package="opencode",
         harness="opencode",
         dialect=dialect,
         program=_bin("opencode", "opencode"),
@@ -172,6 +180,8 @@ AGENTS = (
     ),
     RealAgent(
         name="codex",
+        package="codex",
+        trusts="CODEX_CA_CERTIFICATE",
         harness="codex",
         dialect=Dialect.OPENAI_RESPONSES,
         program=_bin("codex", "codex"),
@@ -179,9 +189,12 @@ AGENTS = (
         environment=OPENAI_KEY,
         home=CODEX_HOME,
         tool=_shell("exec_command", "cmd"),
+        is_socket=True,
     ),
     RealAgent(
         name="codex-code-mode",
+        package="codex",
+        trusts="CODEX_CA_CERTIFICATE",
         harness="codex",
         dialect=Dialect.OPENAI_RESPONSES,
         program=_bin("codex", "codex"),
@@ -189,9 +202,12 @@ AGENTS = (
         environment=OPENAI_KEY,
         home=CODEX_HOME,
         tool=_exec,
+        is_socket=True,
     ),
     RealAgent(
         name="codex-http",
+        package="codex",
+        trusts="CODEX_CA_CERTIFICATE",
         harness="codex",
         dialect=Dialect.OPENAI_RESPONSES,
         program=_bin("codex", "codex"),
@@ -205,6 +221,7 @@ AGENTS = (
     _opencode("openai/gpt-5.4", Dialect.OPENAI_RESPONSES, OPENAI_KEY),
     RealAgent(
         name="gemini-cli",
+        package="gemini-cli",
         harness="gemini-cli",
         dialect=Dialect.GEMINI,
         program=_bin("gemini-cli", "gemini"),
@@ -219,6 +236,7 @@ AGENTS = (
     _pi("groq", "openai/gpt-oss-120b", Dialect.OPENAI_CHAT, {"GROQ_API_KEY": "gsk_not-a-key"}),
     RealAgent(
         name="qwen-code",
+        package="qwen-code",
         harness="qwen-code",
         dialect=Dialect.OPENAI_CHAT,
         program=_bin("qwen-code", "qwen"),
@@ -230,6 +248,8 @@ AGENTS = (
     ),
     RealAgent(
         name="mini-swe-agent",
+        package="mini-swe-agent",
+        trusts="SSL_CERT_FILE",
         harness="mini-swe-agent",
         dialect=Dialect.OPENAI_CHAT,
         program="mini-swe-agent/bin/mini",
@@ -240,6 +260,8 @@ AGENTS = (
     ),
     RealAgent(
         name="aider",
+        package="aider",
+        trusts="SSL_CERT_FILE",
         harness="aider",
         dialect=Dialect.OPENAI_CHAT,
         program="aider/bin/aider",

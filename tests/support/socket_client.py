@@ -17,7 +17,7 @@ from wsproto.connection import Connection as Frames
 from wsproto.connection import ConnectionType
 from wsproto.events import TextMessage
 
-from spanlore.memory.memory import Kind, Memory, Source, Status, memory_id, memory_to_json
+from spanlore.memory.memory import Kind, Memory, Source, Status, Trigger, memory_id, memory_to_json
 from spanlore.semconv import gen_ai
 from spanlore.spans.record import SpanRecord
 from support.capture_client import Connection
@@ -39,8 +39,9 @@ PATH = "/v1/responses"
 URL = f"wss://{HOST}{PATH}"
 
 
-def give_memory(folder: Path) -> Memory:
-    """One memory of the run's repository, in the snapshot the proxy starts with."""
+def give_memory(folder: Path, trigger: Trigger | None = None) -> Memory:
+    """One memory of the run's repository, in the snapshot the proxy starts with; with `trigger` it answers that
+    failure."""
     memory = Memory(
         id=memory_id(REPOSITORY, Kind.USAGE, "pytest", "form", "make test"),
         kind=Kind.USAGE,
@@ -55,6 +56,7 @@ def give_memory(folder: Path) -> Memory:
         alpha=9,
         created_at_ns=1,
         updated_at_ns=time.time_ns(),
+        trigger=trigger or Trigger(),
     )
     state_in(folder).snapshot_file.write_text(json.dumps({"memories": [memory_to_json(memory)]}))
     return memory

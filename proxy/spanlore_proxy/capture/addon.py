@@ -31,7 +31,7 @@ from spanlore_proxy.capture.runs import parse_proxy_authorization
 from spanlore_proxy.capture.upstreams import Upstream, redirect
 from spanlore_proxy.capture.websocket import UPGRADE, SocketTap, Upgrade, Watcher, upgraded_endpoint
 from spanlore_proxy.capture.workplaces import Workplaces
-from spanlore_proxy.conversation.agent import Identity, at_workplace, identify
+from spanlore_proxy.conversation.agent import Identity, identify
 from spanlore_proxy.injection.facts import BYPASS_HEADER
 from spanlore_proxy.injection.injector import Prepared
 from spanlore_proxy.wire.codecs import learn_request, read_request
@@ -283,7 +283,6 @@ class CaptureAddon:
         if not live.workplace.run_id:
             live.workplace = await self._workplaces.of(flow.client_conn.id, identity.cwd_hint)
         live.is_wanted = not self._is_off(live.workplace)
-        identity = at_workplace(identity, live.workplace.harness)
         prepared = self._injector.prepare(
             live.plain_body, endpoint, request, identity, live.workplace, exchange.request_headers
         )

@@ -6,8 +6,7 @@ from the message to its `response.completed` (`failed`, `incomplete`, `error`), 
 would be (`wire.openai_responses.chain`). Whatever cannot be read ends the reading of that connection, counted, and
 nothing else.
 
-The one exception is the opening: until a connection's first request with an input is answered, the client's messages
-are held until they are whole (`opening`), since a memory may be inserted into that one.
+The one exception: where memories may be inserted, the client's messages are held until they are whole (`outgoing`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from spanlore_proxy.capture.captured import Asked, Fields, RequestHead, request_
 from spanlore_proxy.capture.counters import Counters
 from spanlore_proxy.capture.interception import SWITCHING
 from spanlore_proxy.capture.live import LiveExchange
-from spanlore_proxy.capture.opening import Opening, Prepare, rewritten
+from spanlore_proxy.capture.outgoing import UNSAFE, Outgoing, Prepare, with_memories
 from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.wire.dialect import Endpoint, Kind, recognise
 from spanlore_proxy.wire.exchange import End
@@ -49,8 +48,6 @@ from spanlore_proxy.wire.websocket import BINARY, MessageReader, SocketMessage, 
 
 UPGRADE: Final = "spanlore.upgrade"
 """Key in a flow's metadata: the `Upgrade` that it asks for."""
-SKIPPED: Final = "websocket"
-"""Why nothing is injected into a request that goes on from an answer of its connection."""
 MAX_WAITING: Final = 64
 """Requests of one connection that are not answered yet."""
 _ERRORS: Final = frozenset({"error", "response.error"})
@@ -118,21 +115,21 @@ class SocketTap:
         self._chain = ResponseChain()
         self._waiting: deque[_Waiting] = deque()
         self._is_over = False
-        self._opening = Opening(self._client, self._opened) if watcher.prepare is not None else None
+        self._outgoing = Outgoing(self._client, self._agreed, self._leaving) if watcher.prepare is not None else None
         self._has_read = False
         """`pass_on` has read the chunk that `data` will be told of."""
 
     def pass_on(self, data: bytes) -> bytes:
-        """What of the client's bytes is to be sent now: the same ones, but in the opening."""
-        opening = self._opening
-        if opening is None:
+        """What of the client's bytes is to be sent now."""
+        outgoing = self._outgoing
+        if outgoing is None:
             return data
         self._has_read = True
-        sent, fault = opening.take(data)
+        sent, fault = outgoing.take(data)
         if fault is not None:
             self._break(fault)
-        if opening.is_over:
-            self._opening = None
+        if outgoing.is_over:
+            self._outgoing = None
         return sent
 
     def data(self, is_from_client: bool, data: bytes) -> None:
@@ -154,7 +151,7 @@ class SocketTap:
 
     def rest(self) -> bytes:
         """The client ends the connection: what of its bytes was held."""
-        return self._opening.rest() if self._opening is not None else b""
+        return self._outgoing.rest() if self._outgoing is not None else b""
 
     def closed(self, is_by_client: bool) -> None:
         """One side ended the connection, with or without a word."""
@@ -167,29 +164,40 @@ class SocketTap:
 
     def _end(self, end: End) -> None:
         self._is_over = True
-        if self._opening is not None:
-            self._opening.end()
+        if self._outgoing is not None:
+            self._outgoing.end()
         self._chain = ResponseChain()
         while self._waiting:
             self._watcher.over(self._waiting.popleft().live, end)
 
-    def _opened(self, message: SocketMessage, raw: bytes | None) -> bytes | None:
-        """A message of the opening: what to send in its place, None for the same."""
-        waiting = self._asked(message, is_opening=raw is not None)
-        if waiting is None or raw is None or self._watcher.prepare is None:
+    def _leaving(self, message: SocketMessage, may_change: bool) -> bytes | None:
+        """A message of the client's: what to send in its place, None for the same."""
+        waiting = self._asked(message)
+        if waiting is None:
             return None
+        live, sent = waiting.live, None
         started_ns = time.perf_counter_ns()
-        live = waiting.live
-        # Of the message alone: places are told in it, and it begins the conversation, whatever warmed the server up.
-        document = {key: value for key, value in waiting.event.items() if key != "previous_response_id"}
-        sent = rewritten(message, raw, self._agreed, _read(document), live, self._watcher.prepare)
+        if may_change and waiting.request.is_whole and self._watcher.prepare is not None:
+            sent = self._with_memories(message.data, waiting, self._watcher.prepare)
+        else:
+            live.injected = Injected(skipped=UNSAFE)
         live.overhead_ns = time.perf_counter_ns() - started_ns
-        self._counts.add(*((counters.INJECTED,) if live.insertions else (counters.SKIPPED, live.injected.skipped)))
+        if live.insertions or live.injected.skipped:
+            self._counts.add(*((counters.INJECTED,) if live.insertions else (counters.SKIPPED, live.injected.skipped)))
         return sent
 
-    def _asked(self, message: SocketMessage, *, is_opening: bool = False) -> _Waiting | None:
-        """A client's message; each `response.create` begins an exchange. That exchange, where memories may be inserted
-        into it."""
+    @staticmethod
+    def _with_memories(message: bytes, waiting: _Waiting, prepare: Prepare) -> bytes | None:
+        document = whole = waiting.request.document
+        if waiting.request.is_opening:
+            # It begins the conversation, whatever warmed the server up, and nothing stands in front of it there.
+            document = {key: value for key, value in whole.items() if key != "previous_response_id"}
+        items = waiting.event.get("input")
+        items = items if isinstance(items, list) else []
+        return with_memories(message, _read(document), whole, items, waiting.live, prepare)
+
+    def _asked(self, message: SocketMessage) -> _Waiting | None:
+        """A client's message; each `response.create` begins an exchange, which is given."""
         if message.opcode > BINARY or self._is_over:
             return None
         event = _event(message)
@@ -207,11 +215,7 @@ class SocketTap:
         self._waiting.append(waiting)
         self._counts.add(counters.REQUESTS, "websocket_message")
         self._watcher.begun(waiting.live)
-        if is_opening and request.is_opening:
-            return waiting
-        waiting.live.injected = Injected(skipped=SKIPPED)
-        self._counts.add(counters.SKIPPED, SKIPPED)
-        return None
+        return waiting
 
     def _live(self, sent: bytes, request: Expanded) -> LiveExchange:
         head = replace(
@@ -263,8 +267,6 @@ class SocketTap:
         items = output if isinstance(output, list) and output else [waiting.items[key] for key in sorted(waiting.items)]
         size = waiting.live.tap.size_bytes if waiting.live.tap is not None else 0
         self._chain.answered(waiting.request, id_, [item for item in items if isinstance(item, dict)], size)
-        if self._opening is not None and items:
-            self._opening.end()
 
 
 def upgraded_endpoint(request: http.Request) -> Endpoint | None:

@@ -28,6 +28,8 @@ class ReceivedRequest:
     time_ns: int
     request_id: str
     """Sent back in the `request-id` header."""
+    frame: bytes = b""
+    """The WebSocket message that it came in, whose history the server holds; `body` is then the whole of it."""
 
     def header(self, name: str) -> str | None:
         return next((value for key, value in self.headers if key == name.lower()), None)

@@ -1,5 +1,5 @@
-"""A small real server that speaks the APIs of the providers (Anthropic Messages, OpenAI Chat and Responses, Gemini)
-from a script.
+"""A small real server that speaks the APIs of the providers (Anthropic Messages, OpenAI Chat and Responses, the latter
+over a WebSocket as well, Gemini) from a script.
 
 It listens on loopback, streams in realistic chunks, keeps a prompt cache that it accounts for (Anthropic's), and keeps
 the exact bytes and headers of everything it received. Agents' side calls get small answers (`side_answers`).
@@ -16,15 +16,19 @@ from collections.abc import Callable, Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Self
 
+import orjson
 from aiohttp import web
 
+from spanlore_proxy.demo.held_history import HeldHistory
 from spanlore_proxy.demo.model_request import ReceivedRequest
 from spanlore_proxy.demo.prompt_cache import BYTES_PER_TOKEN, CacheUsage, PromptCache
 from spanlore_proxy.demo.replies import Failure, Raw, Reply, ReplyBody, Say, failure_json, settle
 from spanlore_proxy.demo.side_answers import side_answer
-from spanlore_proxy.demo.speeches import ANTHROPIC, Speech, speech_of
+from spanlore_proxy.demo.speeches import ANTHROPIC, RESPONSES, Speech, speech_of
 
 MAX_BODY_BYTES = 256 * 1024**2
+
+UNKNOWN_RESPONSE = Failure(400, "previous_response_not_found", "Previous response not found.")
 
 type Answer = Reply | Failure | Raw
 type Script = Callable[[ReceivedRequest], Answer | None]
@@ -113,20 +117,60 @@ class ModelServer:
         await asyncio.gather(*others, return_exceptions=True)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        received = ReceivedRequest(
-            method=request.method,
-            path=request.raw_path,
-            headers=tuple((name.lower(), value) for name, value in request.headers.items()),
-            body=await request.read(),
-            time_ns=time.time_ns(),
-            request_id=f"req_01{secrets.token_hex(11)}",
-        )
+        if RESPONSES.path.search(request.path) and web.WebSocketResponse().can_prepare(request).ok:
+            return await self._talk(request)
+        received = self._received(request, await request.read(), request.method)
         self.requests.append(received)
         speech = speech_of(received)
         if speech is not None:
             await asyncio.sleep(self._delay_s)
             return await self._infer(request, received, speech)
         return _respond(received, side_answer(received))
+
+    @staticmethod
+    def _received(request: web.Request, body: bytes, method: str, frame: bytes = b"") -> ReceivedRequest:
+        return ReceivedRequest(
+            method=method,
+            path=request.raw_path,
+            headers=tuple((name.lower(), value) for name, value in request.headers.items()),
+            body=body,
+            time_ns=time.time_ns(),
+            request_id=f"req_01{secrets.token_hex(11)}",
+            frame=frame,
+        )
+
+    async def _talk(self, request: web.Request) -> web.StreamResponse:
+        """The Responses API over a WebSocket, compressed if the client likes."""
+        socket, history = web.WebSocketResponse(max_msg_size=MAX_BODY_BYTES), HeldHistory()
+        await socket.prepare(request)
+        async for message in socket:
+            document = orjson.loads(message.data)
+            if document.get("type") != "response.create":
+                continue
+            try:
+                whole = history.whole(document)
+            except KeyError:
+                await socket.send_str(_socket_error(UNKNOWN_RESPONSE).decode())
+                continue
+            received = self._received(request, orjson.dumps(whole), "POST", message.data.encode())
+            for event in await self._answer_on_socket(received, whole):
+                await socket.send_str(event.decode())
+                if event.startswith(b'{"type":"response.completed"'):
+                    history.answered(whole, orjson.loads(event)["response"])
+        return socket
+
+    async def _answer_on_socket(self, received: ReceivedRequest, document: dict[str, Any]) -> list[bytes]:
+        """The messages that answer one."""
+        self.requests.append(received)
+        await asyncio.sleep(self._delay_s)
+        is_prewarm = document.get("generate") is False
+        answer = Reply(()) if is_prewarm else self._script(received) or Reply((Say("Done."),))
+        if not isinstance(answer, Reply):
+            return [_socket_error(answer if isinstance(answer, Failure) else Failure())]
+        usage = self._account(document, received, RESPONSES)
+        self.usages[received.request_id] = usage
+        body = settle(answer, RESPONSES.model(received), usage)
+        return [event.partition(b"data: ")[2].strip() for event in RESPONSES.events(body, document)]
 
     async def _infer(self, request: web.Request, received: ReceivedRequest, speech: Speech) -> web.StreamResponse:
         document = received.document
@@ -194,6 +238,11 @@ def _respond(received: ReceivedRequest, answer: Answer, is_compressed: bool = Fa
     if is_compressed:
         response.enable_compression(web.ContentCoding.gzip)
     return response
+
+
+def _socket_error(failure: Failure) -> bytes:
+    error = {"type": failure.type, "message": failure.message}
+    return orjson.dumps({"type": "error", "status": failure.status, "error": error})
 
 
 def _headers(received: ReceivedRequest, content_type: str) -> dict[str, str]:

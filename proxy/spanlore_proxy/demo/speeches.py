@@ -40,10 +40,13 @@ ANTHROPIC = Speech(
     lambda body, _: body.as_json(),
     lambda body, _: body.events(),
 )
+RESPONSES = Speech(
+    re.compile(r"/responses$"), "input", openai_responses_replies.as_json, openai_responses_replies.events
+)
 SPEECHES = (
     ANTHROPIC,
     Speech(re.compile(r"/chat/completions$"), "messages", openai_chat_replies.as_json, openai_chat_replies.events),
-    Speech(re.compile(r"/responses$"), "input", openai_responses_replies.as_json, openai_responses_replies.events),
+    RESPONSES,
     Speech(re.compile(r":(?:streamG|g)enerateContent$"), "contents", gemini_replies.as_json, gemini_replies.events),
 )
 

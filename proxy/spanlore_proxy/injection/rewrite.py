@@ -56,7 +56,12 @@ def insert(body: bytes, request: WireRequest, additions: Sequence[Addition]) -> 
     pieces = list(_pieces(request, additions))
     offsets = find_offsets(body, request.document, [piece.spot for piece in pieces])
     insertions = sorted((Insertion(offsets[piece.spot], piece.data) for piece in pieces), key=_offset)
-    return Rewritten(b"".join(_weave(body, insertions)), tuple(insertions))
+    return Rewritten(weave(body, insertions), tuple(insertions))
+
+
+def weave(body: bytes, insertions: Iterable[Insertion]) -> bytes:
+    """The body with the insertions, which come in order of offset."""
+    return b"".join(_weave(body, insertions))
 
 
 def without_insertions(body: bytes, insertions: Iterable[Insertion]) -> bytes:

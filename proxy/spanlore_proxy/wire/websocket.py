@@ -1,6 +1,6 @@
 """WebSocket messages from the bytes of one direction (RFC 6455 §5), compressed ones too (RFC 7692).
 
-A passive reader beside a stream that goes on as it is, and the one frame that is ever written (`client_frame`).
+A passive reader beside a stream that goes on as it is, and the frames that replace some of it (`client_frame`).
 wsproto could read frames as well, but loses the compression of a fragmented message when a ping comes
 between its fragments, and inflates without a bound.
 
@@ -89,18 +89,18 @@ def agreed(extensions: str) -> Agreed:
     return found
 
 
-def client_frame(data: bytes, mask: bytes, deflate_bits: int | None) -> bytes:
-    """A text message of a client's in one frame. `mask` has 4 bytes; `deflate_bits` is None to send it uncompressed.
+def client_frame(data: bytes, mask: bytes, deflate_bits: int | None, opcode: int = TEXT) -> bytes:
+    """A client's message in one frame. `mask` has 4 bytes; `deflate_bits` is None to send it uncompressed.
 
     The compression refers to nothing before, so it fits behind any earlier message. What the client's own compressor
-    says later may refer to the last 2^bits bytes of what it sent: they have to be the same at the end of `data`.
+    says later may refer to what it sent, so where it keeps its context, that has to be written anew as well.
     """
     if deflate_bits is not None:
         compressor = zlib.compressobj(wbits=-deflate_bits)
         data = compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH)
         data = data.removesuffix(_DEFLATE_TAIL)
     size = len(data)
-    first = 0x80 | TEXT | (0x40 if deflate_bits is not None else 0)
+    first = 0x80 | opcode | (0x40 if deflate_bits is not None else 0)
     if size < 126:
         head = bytes((first, 0x80 | size))
     elif size < 1 << 16:

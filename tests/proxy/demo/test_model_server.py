@@ -1,6 +1,9 @@
 import http.client
 import json
 import time
+from typing import Any, cast
+
+import aiohttp
 
 from support.messages_api import infer, request_document, send
 from support.model_server import Failure, ModelServer, Raw, Reply, Say, UseTool
@@ -113,3 +116,35 @@ def test_cache_usage_grows_with_the_history() -> None:
     assert before["cache_creation_input_tokens"] > 0
     assert before["cache_read_input_tokens"] == 0
     assert after["cache_read_input_tokens"] == before["cache_creation_input_tokens"]
+
+
+async def test_responses_over_a_websocket() -> None:
+    """Warmed up, then one message with the whole input, then only what is new: the log holds what the model would get,
+    and a response that nobody gave is refused."""
+    reply = Reply((Say("I look."), UseTool("shell", {"cmd": "ls"})))
+    with ModelServer(lambda _: reply) as server:
+        async with (
+            aiohttp.ClientSession() as client,
+            client.ws_connect(f"{server.url}/v1/responses", compress=15) as ws,
+        ):
+
+            async def ask(**fields: Any) -> dict[str, Any]:
+                await ws.send_json({"type": "response.create", "model": "m", **fields})
+                while (event := await ws.receive_json())["type"] not in ("response.completed", "error"):
+                    pass
+                return cast("dict[str, Any]", event)
+
+            warm = await ask(input=[], generate=False)
+            first = await ask(input=["a"], previous_response_id=warm["response"]["id"])
+            await ask(input=["b"], previous_response_id=first["response"]["id"])
+            refused = await ask(input=["c"], previous_response_id="nobody's")
+        requests = list(server.requests)
+
+    assert (warm["response"]["output"], len(first["response"]["output"])) == ([], 2)
+    assert [(request.document or {})["input"] for request in requests] == [
+        [],
+        ["a"],
+        ["a", *first["response"]["output"], "b"],
+    ]
+    assert json.loads(requests[2].frame)["input"] == ["b"]
+    assert refused["error"]["type"] == "previous_response_not_found"

@@ -6,8 +6,7 @@
 - A hint goes inside the output of the failing call: at the end of its text, or as one more part of its list. A
   developer message of its own would lend a memory the developer's authority, and would stand between the outputs of
   parallel calls, where servers that fill chat templates want none. Of the other kinds of outputs (shell, patch,
-  computer) the API prescribes the form; they get no hint. Behind a prompt it is one more part of the user's message. On
-  a WebSocket prompts get none: only its opening can be rewritten, and that near its beginning.
+  computer) the API prescribes the form; they get no hint. Behind a prompt it is one more part of the user's message.
 - Where the provider holds the history (`previous_response_id`, `conversation`) what was inserted before stands there
   already; it is not inserted again.
 """
@@ -24,7 +23,6 @@ from spanlore_proxy.injection.layouts.layout import Layout, Piece, Raw, extended
 from spanlore_proxy.injection.offsets import OffsetError, Side, Spot
 from spanlore_proxy.wire.openai_chat.request import SYSTEM_ROLES
 from spanlore_proxy.wire.openai_responses import MESSAGES_KEY
-from spanlore_proxy.wire.openai_responses.chain import CREATE
 from spanlore_proxy.wire.openai_responses.kinds import COMPACTIONS, kind_of
 from spanlore_proxy.wire.request import WireRequest
 
@@ -92,8 +90,7 @@ def _is_prompt(item: Raw) -> bool:
 
 def _takes_prompt_hint(request: WireRequest, index: int) -> bool:
     item, given = request.raw_messages[index], request.document.get(MESSAGES_KEY)
-    is_socket = request.document.get("type") == CREATE
-    return not is_socket and isinstance(given, list) and _is_prompt(item) and any(one is item for one in given)
+    return isinstance(given, list) and _is_prompt(item) and any(one is item for one in given)
 
 
 def _part(text: str) -> dict[str, Any]:
