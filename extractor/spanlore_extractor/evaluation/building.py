@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import Message, Role, Text, ToolCall, canonical_json
 from spanlore.harness.human import is_refusal, rejection_reason, scan
-from spanlore.harness.outcome import Verdict, judge
 from spanlore.harness.printed import read_printed
 from spanlore.signature.command import tool_program
 from spanlore.signature.failure import signature_of
 from spanlore.spans.place import Channel, Outcome
 from spanlore.transcripts.events import Answered, Compacted, Event, Mark, Queued, Result, Said, Stopped, Transcript
+from spanlore.transcripts.verdict import verdict
 from spanlore_extractor.mining.session import (
     OUTPUT_HEAD_CHARS,
     AgentStep,
@@ -209,11 +209,11 @@ class _Builder:
     def _tool_step(self, waiting: _Open, event: Result) -> ToolStep:
         call, text = waiting.call, event.result.response
         program, command = tool_program(call)
-        verdict = _verdict(call, event, self._harness)
+        found = verdict(call, event, self._harness)
         output = read_printed(text, self._harness).output
         step_signature = error_class = error_line = ""
-        if verdict.outcome is Outcome.FAILURE:
-            signature = signature_of(call, output, verdict.exit_code)
+        if found.outcome is Outcome.FAILURE:
+            signature = signature_of(call, output, found.exit_code)
             step_signature, error_class, error_line = signature.hash, signature.error_class, signature.error_line
         is_first = not any(
             isinstance(step, ToolStep) and step.tool_call_id == str(waiting.mark.line) for step in self._steps
@@ -225,9 +225,9 @@ class _Builder:
             tool_name=call.name,
             start_time_ns=waiting.start_ns,
             end_time_ns=self._now_ns,
-            outcome=verdict.outcome,
-            outcome_reason=verdict.reason,
-            exit_code=verdict.exit_code,
+            outcome=found.outcome,
+            outcome_reason=found.reason,
+            exit_code=found.exit_code,
             program=program,
             command=command,
             signature=step_signature,
@@ -238,14 +238,3 @@ class _Builder:
             turn_index=self._turn,
             step_index=waiting.step_index,
         )
-
-
-def _verdict(call: ToolCall, event: Result, harness: str) -> Verdict:
-    """As the proxy judges; an exit code that only the file tells is judged like Claude Code's."""
-    if event.refusal is not None:
-        return Verdict(Outcome.REJECTED, "user_rejected")
-    if event.exit_code is None:
-        return judge(call, event.result, harness)
-    text = event.result.response
-    told = f"Exit code {event.exit_code}\n{text}" if event.exit_code else text
-    return judge(call, replace(event.result, response=told, is_error=bool(event.exit_code)), "claude-code")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typer
 
 from spanlore_proxy.bench import command as bench
-from spanlore_proxy.cli import daemon, doctor, evaluate, explain, install, run
+from spanlore_proxy.cli import daemon, doctor, evaluate, explain, importing, install, run
 from spanlore_proxy.demo import command as demo
 
 
 def commands(app: typer.Typer) -> None:
     """Adds the proxy's commands to the whole command line."""
-    for module in (run, daemon, doctor, install, explain, evaluate, bench, demo):
+    for module in (run, daemon, doctor, install, explain, importing, evaluate, bench, demo):
         module.register(app)

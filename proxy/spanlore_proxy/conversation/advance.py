@@ -159,9 +159,10 @@ def _turn(scene: Scene, left: OpenTurn | None) -> OpenTurn:
     starts = scene.starts
     if not starts and left is not None:
         return left
-    trace_id, span_id = turn_ids(scene.before, scene.view, starts[-1].index if starts else len(scene.view) - 1)
     # A conversation that is seen for the first time has all its turns in `starts`, another only those that are new.
     index = max(len(starts) - 1, 0) if left is None else left.turn_index + len(starts)
+    begun = starts[-1].index if starts else len(scene.view) - 1
+    trace_id, span_id = turn_ids(scene.before, scene.view, begun, index)
     start_ns = scene.seen.exchange.start_time_ns
     return OpenTurn(trace_id, span_id, index, start_ns, start_ns)
 

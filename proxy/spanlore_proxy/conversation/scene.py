@@ -9,10 +9,10 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from spanlore.genai.messages import ToolCall
-from spanlore.harness.human import human_messages
+from spanlore.harness.human import human_messages, scan
 from spanlore.spans.ids import trace_id_of, turn_span_id
 from spanlore.spans.place import HumanMessage, ToolExecution
-from spanlore_proxy.conversation.chain import DIGEST_BYTES, Alignment, Fit, chain_hash, length
+from spanlore_proxy.conversation.chain import DIGEST_BYTES, Alignment, Fit, length
 from spanlore_proxy.conversation.inference import Seen
 from spanlore_proxy.conversation.late import command_behind
 from spanlore_proxy.conversation.state import ConversationState
@@ -97,9 +97,13 @@ def typed_by_person(scene: Scene) -> tuple[HumanMessage, ...]:
     return human
 
 
-def turn_ids(state: ConversationState, view: View, begun: int) -> tuple[bytes, bytes]:
-    """(trace id, span id) of the turn that message `begun` began: made of all that was said until then."""
-    seed = chain_hash(view.chain, begun + 1)
+def turn_ids(state: ConversationState, view: View, begun: int, index: int) -> tuple[bytes, bytes]:
+    """(trace id, span id) of the turn that message `begun` began: made of its number and of what the person typed.
+
+    Nothing else of the messages counts: agents put reminders and files among them that their own session files do not
+    keep, and an imported session must have the ids of the wire's.
+    """
+    seed = "\x1f".join((str(index), *scan(view.message(begun)).texts))
     return state.parent_trace_id or trace_id_of(state.conversation, seed), turn_span_id(state.conversation, seed)
 
 
@@ -152,7 +156,7 @@ def _unseen(scene: Scene, asking: int, time_ns: int) -> Asked:
     step = view.answers_before(max(asking, 0))
     turns = [start for start in scene.starts if start.index <= asking]
     if scene.meeting.is_birth and turns:
-        trace_id, span_id = turn_ids(before, view, turns[-1].index)
+        trace_id, span_id = turn_ids(before, view, turns[-1].index, len(turns) - 1)
         return Asked(time_ns, len(turns) - 1, step, trace_id, span_id)
     turn = before.turn
     if turn is None:

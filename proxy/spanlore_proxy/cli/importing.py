@@ -1,0 +1,186 @@
+"""`spanlore import`: sessions of the past, from the files that agents keep."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from spanlore_proxy.cli.messages import NOT_RUNNING, WRONG, say
+
+if TYPE_CHECKING:
+    from spanlore_proxy.importers.collecting import CollectorLink
+    from spanlore_proxy.importers.importing import Imported, Rules
+
+FOLLOW_S = 2.0
+"""Between two looks at the files."""
+USAGE = 2
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `import`."""
+
+    @app.command("import")
+    def import_(
+        agent: str = typer.Argument(
+            metavar="AGENT", help="claude, codex, opencode, gemini, pi, copilot, mini, swe-agent, or all."
+        ),
+        paths: list[Path] | None = typer.Argument(None, metavar="[PATH]...", help="Files or folders; else its own."),
+        dry_run: bool = typer.Option(False, "--dry-run", help="Only tell what would be imported."),
+        follow: bool = typer.Option(False, "--follow", help="Go on, and take what is written from now on."),
+        repository: str = typer.Option("", help="Scope of sessions whose directory is not here: host/owner/name."),
+        as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
+    ) -> None:
+        """Take sessions out of the files an agent keeps; twice changes nothing."""
+        raise typer.Exit(
+            run(agent, paths or [], dry_run=dry_run, follow=follow, repository=repository, as_json=as_json)
+        )
+
+
+def run(agent: str, paths: list[Path], *, dry_run: bool, follow: bool, repository: str, as_json: bool) -> int:
+    """The command; its exit code."""
+    from spanlore.settings import Paths, child_environment, load_settings
+    from spanlore_proxy.importers.collecting import CollectorError
+    from spanlore_proxy.importers.importing import REMEMBERED, Memory, import_all
+    from spanlore_proxy.importers.places import PATTERNS, agent_named, files_below, own_files
+
+    environment = child_environment({})
+    try:
+        agents = list(PATTERNS) if agent == "all" else [agent_named(agent)]
+    except ValueError as error:
+        say(str(error))
+        return USAGE
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        say(f"there is no {missing[0]}")
+        return USAGE
+    if agent == "all" and paths:
+        agents = [""]
+
+    def files() -> dict[str, list[Path]]:
+        return {one: files_below(paths) if paths else own_files(one, environment) for one in agents}
+
+    if not follow and not any(files().values()):
+        say(f"no sessions of {agent} where it keeps them; name a PATH")
+        return WRONG
+    settings, state = load_settings(), Paths.from_environ(environment)
+    if settings.capture.mode == "off":
+        say("capture is off (`capture.mode`): nothing is imported")
+        return WRONG
+    link = None if dry_run else _link(state)
+    if link is None and not dry_run:
+        say("the daemon is not running. Start it with `spanlore up`, or look with `--dry-run`.")
+        return NOT_RUNNING
+    memory = Memory.load(state.state_dir / REMEMBERED)
+    rules, total = _rules(settings, repository), _Total()
+    try:
+        while True:
+            for one, found in files().items():
+                total.take(import_all(_shown(found, one), one, rules, link, memory, time.time_ns))
+            if not follow:
+                break
+            time.sleep(FOLLOW_S)
+    except CollectorError as error:
+        say(f"{error}. What was taken is kept; say it again to go on.")
+        return WRONG
+    except KeyboardInterrupt:
+        pass
+    typer.echo(total.table(dry_run))
+    if as_json:
+        typer.echo(json.dumps(total.as_json(dry_run)))
+    return 0
+
+
+def _link(state: Any) -> CollectorLink | None:
+    from spanlore_proxy.importers.collecting import CollectorLink
+
+    try:
+        data = json.loads(state.daemon_file.read_bytes())
+        return CollectorLink(int(data["collector_port"]), int(data["clickhouse_port"]), state.token())
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _rules(settings: Any, repository: str) -> Rules:
+    from spanlore.redaction.redact import Redactor
+    from spanlore_proxy.capture.redacting import redact_with
+    from spanlore_proxy.importers.importing import Rules
+    from spanlore_proxy.injection.injector import is_off
+
+    return Rules(
+        redact=redact_with(Redactor(settings.capture.redact)),
+        is_off=lambda workplace: is_off(workplace, settings.capture.off_repositories),
+        is_metadata_only=settings.capture.mode == "metadata",
+        repository=repository,
+    )
+
+
+def _shown(files: list[Path], agent: str) -> Iterable[Path]:
+    """The files, with a progress bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    if not console.is_terminal or len(files) < 2:
+        return files
+    return track(files, description=agent, console=console, transient=True)
+
+
+class _Total:
+    """All files of one command."""
+
+    def __init__(self) -> None:
+        self.done: dict[str, Imported] = {}
+
+    def take(self, imported: Iterable[Imported]) -> None:
+        """In --follow a file comes again and again; its new spans add up."""
+        for one in imported:
+            before = self.done.get(one.path)
+            if before is not None and one.skipped == "unchanged":
+                continue
+            if before is not None:
+                one.new_spans += before.new_spans
+            self.done[one.path] = one
+
+    def table(self, dry_run: bool) -> str:
+        """For people: one line an agent, then what was left and why."""
+        lines = [f"{'agent':<16}{'files':>7}{'sessions':>10}{'lines':>9}{'malformed':>11}{'spans':>9}{'new':>9}"]
+        for agent, rows in sorted(self._by_agent().items()):
+            sums = [sum(getattr(row, name) for row in rows) for name in _COLUMNS]
+            new = "-" if dry_run else str(sums[4])
+            lines.append(f"{agent:<16}{len(rows):>7}{sums[0]:>10}{sums[1]:>9}{sums[2]:>11}{sums[3]:>9}{new:>9}")
+        reasons: dict[str, int] = {}
+        for row in self.done.values():
+            if row.skipped:
+                reasons[row.skipped] = reasons.get(row.skipped, 0) + 1
+        lines += [f"{count} left out: {reason}"[:80] for reason, count in sorted(reasons.items())]
+        unknown = sum(row.sessions for row in self.done.values() if row.sessions and not row.repository)
+        if unknown:
+            lines.append(f"{unknown} of unknown repository: nothing is learned from them (--repository)")
+        still = sum(row.is_open for row in self.done.values())
+        if still:
+            lines.append(f"{still} still being written: the last answer waits for the next import")
+        return "\n".join(lines)
+
+    def as_json(self, dry_run: bool) -> dict[str, Any]:
+        """For scripts."""
+        from spanlore_proxy.importers.importing import as_json
+
+        return {
+            "dry_run": dry_run,
+            "files": [as_json(row) for row in self.done.values()],
+            **{name: sum(getattr(row, name) for row in self.done.values()) for name in _COLUMNS},
+        }
+
+    def _by_agent(self) -> dict[str, list[Imported]]:
+        out: dict[str, list[Imported]] = {}
+        for row in self.done.values():
+            out.setdefault(row.harness or "other", []).append(row)
+        return out
+
+
+_COLUMNS = ("sessions", "lines", "malformed_lines", "spans", "new_spans")

@@ -1,0 +1,101 @@
+"""`spanlore import` against a real collector."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from spanlore_proxy.cli.importing import run
+from support.collecting import collecting
+
+
+def claude_session(folder: Path) -> Path:
+    """A failing command, its fix, and what the person said of it."""
+    lines: list[dict[str, object]] = []
+
+    def add(kind: str, content: object, **message: object) -> None:
+        second = len(lines)
+        lines.append(
+            {
+                "type": kind,
+                "sessionId": "11111111-2222-3333-4444-555555555555",
+                "timestamp": f"2026-01-01T00:00:{second:02}Z",
+                "cwd": str(folder),
+                "message": {"role": kind, "content": content} | message,
+            }
+        )
+
+    def ask(id_: str, command: str) -> None:
+        use = {"type": "tool_use", "id": f"toolu_{id_}", "name": "Bash", "input": {"command": command}}
+        add(
+            "assistant",
+            [use],
+            id=f"msg_{id_}",
+            model="claude-sonnet-4-5",
+            usage={"input_tokens": 5, "output_tokens": 1},
+        )
+
+    def answer(id_: str, text: str, *, fails: bool = False) -> None:
+        block = {"type": "tool_result", "tool_use_id": f"toolu_{id_}", "content": text, "is_error": fails}
+        add("user", [block])
+
+    add("user", "run the tests")
+    ask("1", "rtk bun test")
+    answer("1", "Exit code 2\nerror: unrecognized subcommand 'bun'", fails=True)
+    ask("2", "bun test")
+    answer("2", "3 pass")
+    add("assistant", [{"type": "text", "text": "They pass."}], id="msg_3", model="claude-sonnet-4-5")
+    path = folder / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n{torn\n")
+    os.utime(path, (time.time() - 3600,) * 2)
+    return path
+
+
+def test_import_then_look_and_learn(tmp_path: Path) -> None:
+    """Twice changes nothing; sessions, session and mine work on it."""
+    file = claude_session(tmp_path)
+    with collecting(tmp_path / "daemon") as collector:
+        first = collector.spanlore("import", "claude", str(file), "--repository", "github.com/a/b", "--json")
+        (tmp_path / "daemon" / "state" / "imports.json").unlink()
+        again = collector.spanlore("import", "claude", str(file), "--repository", "github.com/a/b", "--json")
+        sessions = collector.spanlore("sessions", "--json")
+        session = collector.spanlore("session", "11111111", "--json")
+        mined = collector.spanlore("mine", "--dry-run", "--json")
+
+    told = [json.loads(run.stdout.splitlines()[-1]) for run in (first, again)]
+    assert [(one["spans"], one["new_spans"], one["malformed_lines"]) for one in told] == [(6, 6, 1), (6, 0, 1)]
+    assert "11111111-2222-3333-4444-555555555555" in sessions.stdout
+    assert "rtk bun test" in session.stdout
+    assert "unrecognized subcommand" in mined.stdout
+    assert max(map(len, first.stdout.splitlines()[:-1])) <= 80
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "code", "words"),
+    [
+        ("emacs", ".", 2, "no importer for 'emacs'"),
+        ("pi", "missing.jsonl", 2, "there is no missing.jsonl"),
+        ("pi", ".", 3, "the daemon is not running"),
+    ],
+)
+def test_what_can_go_wrong(
+    agent: str,
+    path: str,
+    code: int,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each is said with what to do."""
+    (tmp_path / "s.jsonl").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPANLORE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("SPANLORE_CONFIG_DIR", str(tmp_path / "config"))
+
+    assert run(agent, [Path(path)], dry_run=False, follow=False, repository="", as_json=False) == code
+    assert words in capsys.readouterr().err
