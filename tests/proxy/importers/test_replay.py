@@ -87,7 +87,7 @@ def test_a_captured_session_and_its_file_have_the_same_ids() -> None:
     told = {one.span_id: one.attributes["spanlore.outcome"] for one in wire if one.name.startswith("execute_tool")}
     assert {one.span_id: one.attributes.get("spanlore.outcome") for one in imported if one.span_id in told} == told
     # A usage that stands on three lines is the usage of one answer.
-    assert sum(int(one.attributes.get("gen_ai.usage.input_tokens", 0)) for one in imported) == 40  # type: ignore[arg-type]
+    assert [one.attributes.get("gen_ai.usage.input_tokens") for one in imported].count(10) == 4
 
 
 def test_importing_again_gives_the_same_bytes() -> None:
