@@ -19,6 +19,7 @@ from spanlore.settings import Paths, Settings
 from spanlore_collector.api.guard import guard
 from spanlore_collector.api.memories import MemoryRoutes
 from spanlore_collector.api.status import StatusRoutes
+from spanlore_collector.api.store import StoreRoutes
 from spanlore_collector.clickhouse_http.interface import ClickHouseInterface
 from spanlore_collector.ingest.bodies import MAX_BODY_BYTES
 from spanlore_collector.ingest.receiver import Receiver
@@ -26,6 +27,7 @@ from spanlore_collector.ingest.selfmetrics import SelfMetrics
 from spanlore_collector.store.client import Store, store_of
 from spanlore_collector.store.memories import MemoryTable
 from spanlore_collector.store.migrate import migrate
+from spanlore_collector.store.retention import Retention, apply_retention
 from spanlore_collector.store.sessions import SessionPool
 from spanlore_collector.store.writer import Writer
 
@@ -35,6 +37,7 @@ HOST = "127.0.0.1"
 READER_SESSIONS = 16
 STOP_WRITER_S = 4.0
 CLOSE_CONNECTIONS_S = 1.0
+PRUNE_EVERY_S = 24 * 3600.0
 
 
 class PortTakenError(RuntimeError):
@@ -84,13 +87,18 @@ class Service:
             clickhouse = self._listen(port, "SPANLORE_COLLECTOR_CLICKHOUSE_PORT")
         self._store.claim()
         client = await asyncio.to_thread(self._store.connect, database="default")
-        applied = await asyncio.to_thread(migrate, client, self._store.database)
+        cluster = self._settings.collector.cluster
+        applied = await asyncio.to_thread(migrate, client, self._store.database, cluster)
         if applied:
             log.info("migrations applied: %s", ", ".join(applied))
+        retention = Retention(self._settings.retention.raw_days, self._settings.retention.rows_days)
+        changed = await asyncio.to_thread(apply_retention, client, retention, cluster)
+        if changed:
+            log.info("retention changed: %s", ", ".join(changed))
         sharing = Sharing(self._settings.memory.forks, self._settings.memory.public_repositories)
         table = await asyncio.to_thread(MemoryTable, client, sharing)
         beside = await asyncio.to_thread(self._store.connect)
-        writer = await asyncio.to_thread(Writer, client, beside)
+        writer = await asyncio.to_thread(Writer, client, beside, cluster)
         writer.start()
         self._stack.push_async_callback(asyncio.to_thread, writer.stop, STOP_WRITER_S)
         if clickhouse:
@@ -112,8 +120,13 @@ class Service:
             }
         )
         self._stack.callback(metrics.close)
+        cluster = self._settings.collector.cluster
+        if self._settings.retention.raw_days:
+            pruning = asyncio.create_task(_prune_daily(writer), name="prune")
+            self._stack.callback(pruning.cancel)
         Receiver(writer, threads, metrics).add_to(app)
         MemoryRoutes(table, writer).add_to(app)
+        StoreRoutes(self._store, writer, cluster).add_to(app)
         StatusRoutes(self._store, writer, table, metrics, self._paths, time.time_ns()).add_to(app)
         # Bodies are decompressed by the receiver, within its bounds and off the event loop.
         await self._serve(app, listener, auto_decompress=False)
@@ -148,3 +161,12 @@ class Service:
                 "another port, or to 0 for a free one."
             ) from error
         return listener
+
+
+async def _prune_daily(writer: Writer) -> None:
+    """Content has no TTL of its own: what old spans named goes after them."""
+    while True:
+        gone = await asyncio.wrap_future(writer.prune())
+        if gone:
+            log.info("content that nothing names any more: %d rows deleted", gone)
+        await asyncio.sleep(PRUNE_EVERY_S)

@@ -64,6 +64,25 @@ class CollectorSettings(_Section):
         le=65535,
         description="Port of the read-only ClickHouse HTTP interface; 0 takes a free one.",
     )
+    cluster: str = Field(
+        "",
+        pattern=r"^[A-Za-z0-9_.-]*$",
+        description="Name of the ClickHouse cluster that holds the store, as the server knows it; empty for none.",
+    )
+
+
+class RetentionSettings(_Section):
+    """How long the store keeps what."""
+
+    raw_days: int = Field(
+        0, ge=0, le=36_500, description="Days spans, logs, metrics and message content are kept; 0 for ever."
+    )
+    rows_days: int = Field(
+        0,
+        ge=0,
+        le=36_500,
+        description="Days inferences, tool calls and turns are kept; 0 for ever. Memories are never deleted by age.",
+    )
 
 
 class InjectionSettings(_Section):
@@ -208,6 +227,7 @@ class Settings(_Section):
     )
     proxy: ProxySettings = Field(default_factory=lambda: ProxySettings())
     collector: CollectorSettings = Field(default_factory=lambda: CollectorSettings())
+    retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
     injection: InjectionSettings = Field(default_factory=lambda: InjectionSettings())
     capture: CaptureSettings = Field(default_factory=lambda: CaptureSettings())
     mining: MiningSettings = Field(default_factory=lambda: MiningSettings())

@@ -11,6 +11,7 @@ import typer
 
 from spanlore.terminal import show
 from spanlore_collector.bench import command as bench
+from spanlore_collector.cli import store as store_commands
 from spanlore_collector.cli.formats import Format
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def commands(app: typer.Typer) -> None:
     app.command("search", help="Search everything that was said in sessions.")(search)
     app.command("watch", help="What agents do right now; Ctrl-C ends it.")(watch)
     bench.register(app)
+    store_commands.register(app)
 
 
 _Repository = Annotated[

@@ -13,11 +13,12 @@ reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from clickhouse_connect.driver.client import Client
 
 from spanlore.semconv import lore
+from spanlore_collector.store.cluster import local_name, on_cluster
 from spanlore_collector.store.rows import SpanRows
 from spanlore_collector.store.tables import InferenceRow
 
@@ -31,12 +32,11 @@ type Fingerprint = tuple[str, int, int]
 
 
 class Claims:
-    """Knows the agents' own rows of the store. `on_cluster` is the clause that deletes take, '' without a cluster."""
+    """Knows the agents' own rows of the store."""
 
-    def __init__(self, client: Client, local: Callable[[str], str] = lambda table: table, on_cluster: str = "") -> None:
+    def __init__(self, client: Client, cluster: str = "") -> None:
         self._client = client
-        self._local = local
-        self._on_cluster = on_cluster
+        self._cluster = cluster
         self._requests: dict[str, str] = {}
         """Request id → span id, of agents' rows."""
         self._moments: dict[Fingerprint, dict[str, int]] = {}
@@ -89,7 +89,9 @@ class Claims:
         return [span for span, end in known.items() if abs(end - row.end_time) <= SAME_MOMENT_NS]
 
     def _delete(self, table: str, where: str) -> None:
-        self._client.command(f"DELETE FROM {self._local(table)} {self._on_cluster} WHERE {where}")
+        self._client.command(
+            f"DELETE FROM {local_name(table, self._cluster)} {on_cluster(self._cluster)} WHERE {where}"
+        )
 
     def _unclaimed(self, reports: Sequence[SpanRows], beside: Sequence[InferenceRow]) -> list[SpanRows]:
         requests = {row.provider_request_id for row in beside if row.provider_request_id}

@@ -31,6 +31,7 @@ from clickhouse_connect.driver.client import Client
 from spanlore_collector.store import signals
 from spanlore_collector.store.claims import Claims
 from spanlore_collector.store.known import KnownHashes, KnownSpans, SpanKey
+from spanlore_collector.store.retention import prune_content
 from spanlore_collector.store.rows import SpanRows
 from spanlore_collector.store.tables import (
     TRACE_COLUMNS,
@@ -85,6 +86,7 @@ class Inserter:
         spans: KnownSpans | None = None,
         hashes: KnownHashes | None = None,
         beside: Client | None = None,
+        cluster: str = "",
     ) -> None:
         """`beside` is a second connection to the same store; without one the tables are written one by one."""
         self._client = client
@@ -92,7 +94,8 @@ class Inserter:
         self._helper = ThreadPoolExecutor(1, thread_name_prefix="beside") if beside else None
         self._types = _column_types(client)
         self._content_settings = _content_settings(client)
-        self._claims = Claims(client)
+        self._claims = Claims(client, cluster)
+        self._cluster = cluster
         self.spans = spans or KnownSpans()
         self.hashes = hashes or KnownHashes()
         self._warm()
@@ -120,6 +123,13 @@ class Inserter:
         for table, some in rows.tables.items():
             if some:
                 self._insert(self._client, table, signals.COLUMNS[table], some, f"{table}-{rows.token}")
+
+    def prune(self) -> int:
+        """Deletes content that nothing names any more; returns how many rows went."""
+        gone = prune_content(self._client, self._cluster)
+        if gone:
+            self.hashes = KnownHashes(self.hashes.max_hashes)
+        return gone
 
     def close(self) -> None:
         """Ends the second connection."""

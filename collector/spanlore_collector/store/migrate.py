@@ -1,17 +1,19 @@
 """Applies `migrations/*.sql` in order, once each, and records their names. Nothing else in the repository makes tables.
 
 A file may be applied again when the process died in the middle of it, so every statement in it is repeatable
-(`IF NOT EXISTS`). The same files serve chDB, a server and a cluster: `${on_cluster}` becomes `ON CLUSTER name` and
-`${replicated}` the prefix `Replicated`, or nothing.
+(`IF NOT EXISTS`). The same files serve chDB, a server and a cluster (`cluster`): `${on_cluster}` becomes
+`ON CLUSTER name`, `${replicated}` the prefix `Replicated`, `${search_index}` the best index for words that the engine
+has, or nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
-from string import Template
 
 from clickhouse_connect.driver.client import Client
+
+from spanlore_collector.store.cluster import on_cluster, statements_for
 
 _RECORD = """
 CREATE TABLE IF NOT EXISTS migrations ${on_cluster} (name String, applied_at DateTime64(3) DEFAULT now64(3))
@@ -24,21 +26,36 @@ def migrate(client: Client, database: str, cluster: str = "") -> list[str]:
 
     `client` may stand in any database; it is left in `database`.
     """
-    words = {"on_cluster": f"ON CLUSTER `{cluster}`" if cluster else "", "replicated": "Replicated" if cluster else ""}
+    version = client.server_version or ""
     client.database = "default"
-    client.command(Template(f"CREATE DATABASE IF NOT EXISTS `{database}` ${{on_cluster}}").substitute(words))
+    client.command(f"CREATE DATABASE IF NOT EXISTS `{database}` {on_cluster(cluster)}")
     client.database = database
-    client.command(Template(_RECORD).substitute(words))
-    known = {row[0] for row in client.query("SELECT name FROM migrations").result_rows}
-    applied = []
+    for text in statements_for(_RECORD.strip(), database, cluster, version):
+        client.command(text)
+    known = applied(client)
+    now = []
     for name, sql in migrations():
         if name in known:
             continue
         for statement in statements(sql):
-            client.command(Template(statement).substitute(words))
+            for text in statements_for(statement, database, cluster, version):
+                client.command(text)
         client.insert("migrations", [[name]], column_names=["name"])
-        applied.append(name)
-    return applied
+        now.append(name)
+    return now
+
+
+def applied(client: Client) -> set[str]:
+    """Names of the migrations that are recorded."""
+    return {row[0] for row in client.query("SELECT name FROM migrations").result_rows}
+
+
+def script(database: str, cluster: str, version: str) -> str:
+    """All migrations as the SQL that would be run, for whoever may not let a program make tables."""
+    texts = [f"CREATE DATABASE IF NOT EXISTS `{database}` {on_cluster(cluster)}".strip()]
+    for statement in [_RECORD.strip(), *(one for _, sql in migrations() for one in statements(sql))]:
+        texts += statements_for(statement, database, cluster, version)
+    return "".join(f"{text};\n\n" for text in texts)
 
 
 def migrations() -> Iterator[tuple[str, str]]:

@@ -77,10 +77,10 @@ class _Work:
 class Writer:
     """Owns `client` and `beside` from `start` on, and closes them at the end."""
 
-    def __init__(self, client: Client, beside: Client | None = None) -> None:
-        """`beside` is a second connection, so that two tables can be written at once."""
+    def __init__(self, client: Client, beside: Client | None = None, cluster: str = "") -> None:
+        """`beside` is a second connection, so that two tables can be written at once; `cluster` names the store's."""
         self._client = client
-        self._inserter = Inserter(client, beside=beside)
+        self._inserter = Inserter(client, beside=beside, cluster=cluster)
         self._queue: queue.SimpleQueue[_Batch | _Work | None] = queue.SimpleQueue()
         self._held: _Batch | _Work | None = None
         self._waiting_bytes = 0
@@ -153,6 +153,10 @@ class Writer:
         batch.done.set_running_or_notify_cancel()  # from now on nobody can cancel it: it will be written
         self._queue.put(batch)
         return batch.done
+
+    def prune(self) -> Future[int]:
+        """Deletes content that nothing names any more, in order with everything else; the rows that went."""
+        return self.call(lambda _: self._inserter.prune())
 
     def call[T](self, run: Callable[[Client], T]) -> Future[T]:
         """Runs `run` with the writing connection, after everything that was submitted before."""

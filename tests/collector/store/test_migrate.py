@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spanlore_collector.store.client import Store
+from spanlore_collector.store.cluster import statements_for
 from spanlore_collector.store.migrate import migrate, migrations, statements
 
 
@@ -28,7 +29,8 @@ def test_a_migration_that_was_cut_off_is_applied_again(store: Store) -> None:
     with store.connect() as client:
         for _, sql in migrations():
             for statement in statements(sql):
-                client.command(statement.replace("${on_cluster}", "").replace("${replicated}", ""))
+                for text in statements_for(statement, store.database, "", client.server_version or ""):
+                    client.command(text)
 
 
 def test_statements_are_cut_at_their_ends_only() -> None:

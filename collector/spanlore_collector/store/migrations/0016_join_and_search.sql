@@ -4,4 +4,4 @@ ALTER TABLE inferences ${on_cluster}
 
 -- Words of the transcripts: `hasAllTokens(lower(body), ['word'])` reads only granules that hold the word.
 ALTER TABLE content ${on_cluster}
-    ADD INDEX IF NOT EXISTS idx_words lower(body) TYPE text(tokenizer = 'splitByNonAlpha');
+    ADD INDEX IF NOT EXISTS idx_words lower(body) TYPE ${search_index};

@@ -1,0 +1,96 @@
+"""How long rows are kept, as TTLs of the tables, and the pruning of content that nothing names any more.
+
+Three tiers: *raw* (spans, logs, metrics, message parts with their content), *rows* (inferences, tool calls, turns, what
+was typed, opportunities), and what was learnt from them, which has a life of its own (memories) and no TTL. Content is
+shared by hash, so it has no TTL either: it goes when no part of a message names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from clickhouse_connect.driver.client import Client
+
+from spanlore_collector.store.cluster import local_name, on_cluster
+
+RAW = {
+    "otel_traces": "Timestamp",
+    "otel_traces_trace_id_ts": "End",
+    "otel_logs": "Timestamp",
+    "otel_metrics_gauge": "TimeUnix",
+    "otel_metrics_sum": "TimeUnix",
+    "otel_metrics_histogram": "TimeUnix",
+    "otel_metrics_exponential_histogram": "TimeUnix",
+    "otel_metrics_summary": "TimeUnix",
+    "message_parts": "time",
+}
+ROWS = {
+    "inferences": "start_time",
+    "tool_calls": "start_time",
+    "turns": "start_time",
+    "human_messages": "time",
+    "opportunities": "time",
+}
+"""Table → column of its time."""
+_GRACE_HOURS = 24
+"""Content younger than this may belong to a batch whose parts are not inserted yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Days; 0 keeps for ever."""
+
+    raw_days: int = 0
+    rows_days: int = 0
+
+    def days_of(self, table: str) -> int:
+        """Of a table; 0 for one without a tier."""
+        return self.raw_days if table in RAW else self.rows_days if table in ROWS else 0
+
+
+def apply_retention(client: Client, retention: Retention, cluster: str = "") -> list[str]:
+    """Sets the tables' TTLs where they differ; returns the tables that were changed. Rows go with the next merges."""
+    now = dict(ttls(client, cluster))
+    changed = []
+    for table, column in {**RAW, **ROWS}.items():
+        days, current = retention.days_of(table), now.get(table)
+        if current is None or current == days:
+            continue
+        change = f"MODIFY TTL toDateTime({column}) + toIntervalDay({days})" if days else "REMOVE TTL"
+        client.command(f"ALTER TABLE {local_name(table, cluster)} {on_cluster(cluster)} {change}")
+        changed.append(table)
+    return changed
+
+
+def ttls(client: Client, cluster: str = "") -> Iterator[tuple[str, int]]:
+    """(table, days) of every table that exists, 0 without a TTL."""
+    sql = "SELECT name, engine_full FROM system.tables WHERE database = currentDatabase()"
+    engines = {row[0]: row[1] for row in client.query(sql).result_rows}
+    for table in (*RAW, *ROWS):
+        engine = engines.get(local_name(table, cluster))
+        if engine is not None:
+            found = re.search(r" TTL .*?toIntervalDay\((\d+)\)", engine)
+            yield table, int(found[1]) if found else 0
+
+
+def prune_content(client: Client, cluster: str = "") -> int:
+    """Deletes content that no part names any more; returns how many rows went. Known hashes must be forgotten then."""
+    where = (
+        f"first_seen < now() - toIntervalHour({_GRACE_HOURS}) AND hash NOT IN (SELECT content_hash FROM message_parts)"
+        " AND hash NOT IN (SELECT arguments_hash FROM tool_calls) AND hash NOT IN (SELECT result_hash FROM tool_calls)"
+    )
+    count: Any = client.query(f"SELECT count() FROM content WHERE {where}").result_rows[0][0]
+    if count:
+        client.command(f"DELETE FROM {local_name('content', cluster)} {on_cluster(cluster)} WHERE {where}")
+    return int(count)
+
+
+def compact(client: Client, cluster: str = "") -> Iterator[str]:
+    """Merges every table to one part a partition; yields each table before it begins. Minutes on a large store."""
+    sql = "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name"
+    for (table,) in client.query(sql).result_rows:
+        yield table
+        client.command(f"OPTIMIZE TABLE {table} {on_cluster(cluster)} FINAL")

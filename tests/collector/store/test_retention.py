@@ -1,0 +1,64 @@
+"""TTLs by setting, and content that nothing names any more."""
+
+from __future__ import annotations
+
+from spanlore_collector.bench.sample import sample_spans
+from spanlore_collector.store.client import Store
+from spanlore_collector.store.inserting import Inserter
+from spanlore_collector.store.retention import RAW, ROWS, Retention, apply_retention, compact, ttls
+from spanlore_collector.store.rows import rows_of
+
+OLD_MS = 1_000_000_000_000
+
+
+def test_ttls_follow_the_settings(store: Store) -> None:
+    """Each tier gets its days, a repetition changes nothing, and 0 takes the TTL away again."""
+    with store.connect() as client:
+        first = apply_retention(client, Retention(raw_days=3000, rows_days=3650))
+        set_ = dict(ttls(client))
+        again = apply_retention(client, Retention(raw_days=3000, rows_days=3650))
+        apply_retention(client, Retention())
+        unset = dict(ttls(client))
+
+    assert set(first) == {*RAW, *ROWS}
+    assert {set_[table] for table in RAW} == {3000}
+    assert {set_[table] for table in ROWS} == {3650}
+    assert again == []
+    assert set(unset.values()) == {0}
+
+
+def test_content_goes_when_nothing_names_it(store: Store) -> None:
+    """Content that is shared with what stays is kept; what went is written again when it comes again."""
+    early, late = ([rows_of(record, OLD_MS) for record in sample_spans(20, seed=seed)] for seed in (301, 302))
+    hashes = {content.hash for rows in early for content in rows.contents}
+    with store.connect() as client:
+        inserter = Inserter(client)
+        inserter.insert([early, late])
+        assert inserter.prune() == 0
+        kept = {content.hash for rows in late for content in rows.contents}
+        spans = ", ".join(f"'{rows.span_id}'" for rows in early)
+        for table in ("message_parts", "tool_calls"):
+            client.command(f"DELETE FROM {table} WHERE span_id IN ({spans})")
+        gone = inserter.prune()
+        named = ", ".join(f"'{one}'" for one in hashes | kept)
+        left = {row[0] for row in client.query(f"SELECT hash FROM content WHERE hash IN ({named})").result_rows}
+
+        assert gone > 0
+        assert kept <= left
+        assert not any(one in inserter.hashes for one in hashes - left)
+
+
+def test_compacting_leaves_one_part_a_partition(store: Store) -> None:
+    """Every table of ours is merged."""
+    with store.connect() as client:
+        inserter = Inserter(client)
+        for seed in (303, 304):
+            inserter.insert([[rows_of(record, OLD_MS) for record in sample_spans(10, seed=seed)]])
+        tables = list(compact(client))
+        sql = (
+            "SELECT table FROM system.parts WHERE active AND database = currentDatabase() "
+            "GROUP BY table, partition_id HAVING count() > 1"
+        )
+
+        assert {"content", "inferences", "otel_traces", "memories"} <= set(tables)
+        assert client.query(sql).result_rows == []
