@@ -15,10 +15,9 @@ from spanlore.main import group
 from spanlore.terminal import write
 
 if TYPE_CHECKING:
-    from clickhouse_connect.driver.client import Client
-
     from spanlore.settings import Settings
     from spanlore_collector.store.client import Store
+    from spanlore_collector.store.transfer import Connection
 
 EXIT_FAULT, EXIT_USAGE, EXIT_NOT_RUNNING = 1, 2, 3
 _JSON = typer.Option(False, "--json", help="One JSON object on the last line.")
@@ -194,13 +193,11 @@ def _settings() -> Settings:
 
 
 @contextmanager
-def _client(*, is_new: bool = False) -> Iterator[tuple[Client, Store, str]]:
+def _client(*, is_new: bool = False) -> Iterator[tuple[Connection, Store, str]]:
     """The store's own connection, the store, and its cluster's name; faults as messages with an exit code."""
-    from clickhouse_connect.driver.exceptions import Error
-
     from spanlore.settings import Paths, child_environment
     from spanlore_collector.store.client import StoreLockedError, StoreUnavailableError, store_of
-    from spanlore_collector.store.transfer import TransferError
+    from spanlore_collector.store.transfer import EngineError, TransferError
 
     settings = _settings()
     store = store_of(settings.clickhouse_url, Paths.from_environ(child_environment({})).store_dir)
@@ -216,12 +213,12 @@ def _client(*, is_new: bool = False) -> Iterator[tuple[Client, Store, str]]:
         _refuse(str(error))
     except (StoreUnavailableError, TransferError, OSError) as error:
         _refuse(str(error))
-    except Error as error:
+    except EngineError as error:
         _refuse(f"the store refuses: {str(error)[:500]}")
 
 
 @contextmanager
-def _progress(client: Client) -> Iterator[Any]:
+def _progress(client: Connection) -> Iterator[Any]:
     """A callback that shows how far a copy is, on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn

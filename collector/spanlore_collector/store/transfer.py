@@ -19,6 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import Error as EngineError
+
+__all__ = ["Chunk", "Connection", "EngineError", "TableSum", "TransferError", "copy", "export", "load", "sums"]
+
+type Connection = Client
 
 CHUNK_BYTES = 64 * 1024**2
 """Uncompressed; about what one chunk needs in memory, twice."""
