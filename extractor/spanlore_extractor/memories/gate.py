@@ -12,8 +12,9 @@ from typing import Final
 
 from spanlore.memory.memory import Kind, Status
 from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.generality import core_of, is_of_one_session
 from spanlore_extractor.memories.shapes import asks_to_fetch, has_remote_url, is_refusal, suspicious
-from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, quoted_parts, text_of
+from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, is_shown_whole, quoted_parts, said_in, text_of
 from spanlore_extractor.mining.candidate import Candidate
 
 MIN_SESSIONS: Final = 2
@@ -44,6 +45,9 @@ def examine(candidate: Candidate, redactor: Redactor) -> Decision:
         return Decision(None, "it says nothing that can be shown")
     if candidate.kind is Kind.HARNESS and candidate.trigger.error_class in SELF_TELLING:
         return Decision(None, "trivial: the refusal itself says what to do")
+    reason = _is_useless(candidate)
+    if reason:
+        return Decision(None, reason)
     if redactor.redact(text).count or "[redacted:" in text or "[credential:" in text:
         return Decision(None, "a secret stood in it")
     if is_refusal(text):
@@ -74,6 +78,18 @@ def is_costly(candidate: Candidate) -> bool:
     return many or candidate.lost_ns >= COSTLY_NS
 
 
+def _is_useless(candidate: Candidate) -> str:
+    """Why another session could not use it, '' when it could. Poison is not useless: it is to be seen, and reviewed."""
+    if candidate.kind is Kind.EXPLICIT or _suspicious(candidate):
+        return ""
+    if candidate.kind is Kind.CORRECTION:
+        stated = core_of(candidate.quote, candidate.is_statement)
+        return "" if stated else "about the matter at hand; it says nothing to another session"
+    if not is_shown_whole(candidate):
+        return "what worked is too long to be shown"
+    return is_of_one_session(candidate)
+
+
 def _suspicious(candidate: Candidate) -> str:
     """Why a candidate must wait for review, '' when it need not. What a tool printed is held to more than what a person
     typed: there any remote address is too much."""
@@ -92,11 +108,18 @@ def _is_grounded(candidate: Candidate, text: str) -> bool:
     """Whether everything the text quotes stands in what was mined, and that in the cited spans."""
     sources = [
         " ".join(source.replace("`", "'").replace("“", '"').replace("”", '"').split())
-        for source in (candidate.failed, candidate.worked, candidate.error_line, candidate.quote, *candidate.paths)
+        for source in (
+            candidate.failed,
+            candidate.worked,
+            candidate.error_line,
+            candidate.quote,
+            candidate.subject,
+            *candidate.paths,
+        )
     ]
     if candidate.kind in _STATED:
         said = " ".join(candidate.quote.split())
         cited = [" ".join(item.quote.split()) for item in candidate.evidence]
         is_cited = any(quote and said.startswith(quote.rstrip()) for quote in cited)
-        return is_cited and said[:30] in text
+        return is_cited and " ".join(said_in(candidate).split())[:30] in text
     return all(any(part in source for source in sources) for part in quoted_parts(text))

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from spanlore.memory.memory import Kind
+from spanlore_extractor.memories.generality import core_of
 from spanlore_extractor.memories.shapes import reads_as_instruction, suspicious
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.lessons import ARROW
@@ -29,7 +30,7 @@ def text_of(candidate: Candidate) -> str:
         case Kind.LOCATION if candidate.slot == "path":
             text = f"{_code(candidate.failed)} does not exist; {_code(candidate.worked)} does."
         case Kind.HARNESS if candidate.slot == "sandbox":
-            text = f"{_failure(candidate)} inside the sandbox; it passed outside of it, with approval."
+            text = f"{_code(candidate.subject)} failed inside the sandbox; it passed outside of it, with approval."
         case Kind.HARNESS:
             text = f"{_failure(candidate)}; the same went through {_way(candidate.worked)}."
         case Kind.ENVIRONMENT if ARROW not in candidate.value:
@@ -48,6 +49,11 @@ def text_of(candidate: Candidate) -> str:
 def why_of(candidate: Candidate) -> str:
     """The person's own words, or the failure's line."""
     return candidate.quote or candidate.error_line
+
+
+def is_shown_whole(candidate: Candidate) -> bool:
+    """Whether the form that worked fits into the text: half a command teaches nothing."""
+    return len(" ".join(candidate.worked.split())) <= _COMMAND_CHARS
 
 
 def clip(text: str, limit: int) -> str:
@@ -84,17 +90,32 @@ def _statement(candidate: Candidate) -> str:
     asked = "The user asked to have this remembered" if candidate.kind is Kind.EXPLICIT else "The user said"
     day = day_of(candidate.time_ns)
     # What was refused is an agent's call: it is told only where it can't be taken for advice.
-    is_plain = candidate.failed and not suspicious(candidate.failed)
-    refusing = f", refusing {_code(candidate.failed)}" if is_plain else ""
+    refused = _refused(candidate.failed)
+    refusing = f", refusing {_code(refused)}" if refused and not suspicious(refused) else ""
     head = f"{asked} ({day}){refusing}: "
-    return f'{head}"{clip(candidate.quote, MAX_TEXT_CHARS - len(head) - 2)}"'
+    return f'{head}"{clip(said_in(candidate), MAX_TEXT_CHARS - len(head) - 2)}"'
+
+
+def said_in(candidate: Candidate) -> str:
+    """What of a person's words is told: of a correction the sentences that state something, else all."""
+    if candidate.kind is not Kind.CORRECTION:
+        return candidate.quote
+    return core_of(candidate.quote, candidate.is_statement) or candidate.quote
+
+
+def _refused(call: str) -> str:
+    """A refused call as it is told: a shell command whole, of a file tool the file's name only."""
+    tool, _, rest = call.partition(" ")
+    return f"{tool} {rest.rsplit('/', 1)[-1]}" if rest.startswith(("/", "~")) and " " not in rest else call
 
 
 def _failure(candidate: Candidate) -> str:
-    line = candidate.error_line
+    line, failed = candidate.error_line, " ".join(candidate.failed.split())
+    if len(failed) > _COMMAND_CHARS and candidate.kind is not Kind.USAGE and candidate.subject:
+        failed = candidate.subject  # half a command tells less than what it ran
     if not line or reads_as_instruction(line):
-        return f"{_code(candidate.failed)} failed"
-    return f"{_code(candidate.failed)} failed with {_line(line)}"
+        return f"{_code(failed)} failed"
+    return f"{_code(failed)} failed with {_line(line)}"
 
 
 def _trap(candidate: Candidate) -> str:

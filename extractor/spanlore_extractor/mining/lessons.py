@@ -214,8 +214,7 @@ def _how(delta: Delta) -> str:
     """What was done otherwise, in words that hold for any file."""
     failure, fix = delta.failure, delta.fix
     if fix.tool_name != failure.tool_name:
-        program = take_apart(fix.command).last[:1] if kind_of(fix) is ToolKind.SHELL else ()
-        return f"{fix.tool_name} ({program[0]})" if program else fix.tool_name
+        return fix.tool_name  # which program the shell then ran is of that one call
     return _HOW.get(failure.error_class, UNTOLD)
 
 

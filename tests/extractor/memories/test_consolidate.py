@@ -29,10 +29,11 @@ def usage(session: str = "s1", value: str = "chek → check", at: int = 0, **cha
 
 
 def said(words: str, session: str = "s1", at: int = 0, **changes: Any) -> Candidate:
-    cited = Evidence("2" * 32, f"{at:016x}", session, EvidenceRole.STATEMENT, START_NS + at, words)
+    quote = words if words in PAYLOADS else f"always {words}"
+    cited = Evidence("2" * 32, f"{at:016x}", session, EvidenceRole.STATEMENT, START_NS + at, quote)
     made = Candidate(
         Kind.CORRECTION, Source.CORRECTION, "github.com/a/b", session, "tests", "by", words, (cited,), START_NS + at,
-        "rule", quote=words, is_statement=True,
+        "rule", quote=quote, is_statement=True,
     )  # fmt: skip
     return replace(made, **changes)
 

@@ -45,7 +45,7 @@ FAILED = "`make chek` failed with “no rule to make target 'chek'”"
         (candidate(Kind.HARNESS, worked="Write"), f"{FAILED}; the same went through with `Write`."),
         (
             candidate(Kind.HARNESS, slot="sandbox"),
-            f"{FAILED} inside the sandbox; it passed outside of it, with approval.",
+            "`make` failed inside the sandbox; it passed outside of it, with approval.",
         ),
         (
             candidate(Kind.TRAP, paths=("src/a.py",)),
