@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Source, Trigger
@@ -54,11 +56,12 @@ def test_what_was_no_standing_rule_must_name_something(words: str, core: bool) -
 
 def delta(kind: Kind = Kind.USAGE, error_class: str = "usage", **more: str) -> Candidate:
     cited = Evidence("1" * 32, "1" * 16, "s1", EvidenceRole.FAILURE, 1)
-    words = {"failed": "make chek", "worked": "make check", "error_line": "no rule to make target", **more}
-    return Candidate(
+    made = Candidate(
         kind, Source.FAILURE_DELTA, "a/b/c", "s1", "make", "x", "chek → check", (cited,), 1, "rule",
-        trigger=Trigger((), "make", error_class), **words,
+        trigger=Trigger((), "make", error_class), failed="make chek", worked="make check",
+        error_line="no rule to make target",
     )  # fmt: skip
+    return replace(made, **more)  # type: ignore[arg-type]  # its texts only
 
 
 @pytest.mark.parametrize(
