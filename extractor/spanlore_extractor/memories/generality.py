@@ -69,7 +69,7 @@ _STOP: Final = frozenset({
 MIN_CONTENT_WORDS: Final = 2
 MAX_CORE_CHARS: Final = 300
 
-_ONE_MACHINE: Final = re.compile(r"(?:^|[\s=:'\"(`])(?:/Users/|/home/|/root/|/private/|/mnt/|/workspaces?/|[A-Z]:\\)")
+_ONE_MACHINE: Final = re.compile(r"(?:^|[\s=:'\"(`])(?:/(?:Users|home|root|private|mnt|workspaces?)/|[A-Z]:\\)")
 _ONE_TIME: Final = re.compile(r"\brm\s+-\w*[rf]|\bgit (?:add|stash|reset|checkout|restore|rebase|cherry-pick|revert)\b")
 _WORK: Final = frozenset(
     {"test_failure", "assertion", "lint", "type_error", "syntax_error", "format", "merge_conflict"}
