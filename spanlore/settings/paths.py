@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 from collections.abc import Mapping
@@ -146,3 +147,7 @@ class Paths:
             pass
         fresh.unlink()
         return self.token_file.read_text().strip()
+
+    def web_login(self) -> str:
+        """What the web page's URL carries: it opens the page, and the token can't be found from it."""
+        return hmac.new(self.token().encode(), b"spanlore web login", "sha256").hexdigest()[:40]

@@ -214,6 +214,12 @@ class NotesSettings(_Section):
     inside_working_tree: bool = Field(False, description="On: the directory may lie inside a git working tree.")
 
 
+class WebSettings(_Section):
+    """The web page."""
+
+    port: int = Field(7720, ge=0, le=65535, description="Port of the web page and its HTTP API; 0 takes a free one.")
+
+
 class Settings(_Section):
     """All settings of one spanlore installation."""
 
@@ -234,6 +240,7 @@ class Settings(_Section):
     memory: MemorySettings = Field(default_factory=lambda: MemorySettings())
     judge: JudgeSettings = Field(default_factory=lambda: JudgeSettings())
     notes: NotesSettings = Field(default_factory=lambda: NotesSettings())
+    web: WebSettings = Field(default_factory=lambda: WebSettings())
 
     @field_validator("upstreams", mode="before")
     @classmethod

@@ -116,6 +116,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "SPANLORE_PROXY_PORT": "0",
         "SPANLORE_COLLECTOR_PORT": "0",
         "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": "0",
+        "SPANLORE_WEB_PORT": "0",
         "SPANLORE_PROXY_HOSTS": "localhost",
         "SPANLORE_INJECTION_WITHHOLD_SHARE": "0",
     }

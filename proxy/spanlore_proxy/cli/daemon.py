@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command("up")
     def up(detach: bool = typer.Option(False, "--detach", "-d", help="Return as soon as it is up.")) -> None:
-        """Start the daemon: proxy, collector and extractor."""
+        """Start the daemon: proxy, collector, extractor and web page."""
         raise typer.Exit(_up_detached() if detach else _up())
 
     @app.command("down")
@@ -117,12 +117,16 @@ def _status(as_json: bool) -> int:
 
 def told(daemon: Daemon, paths: Paths) -> str:
     """What listens and where to look."""
+    from spanlore_proxy.launch.status import web_url
+
+    page = web_url(daemon, paths)
     return "\n".join(
         [
             f"spanlore {daemon.version} is up (pid {daemon.pid}).",
             f"  proxy         http://127.0.0.1:{daemon.proxy_port}   `spanlore run -- AGENT` leads an agent here",
             f"  OTLP and API  http://127.0.0.1:{daemon.collector_port}   token in {paths.token_file}",
             f"  ClickHouse    http://127.0.0.1:{daemon.clickhouse_port}   read-only, any user, the token as password",
+            *([f"  web page      {page}"] if page else []),
             f"  logs          {paths.log_dir}",
             "Look with `spanlore status`, `spanlore sessions`, `spanlore memories`; stop with `spanlore down`.",
         ]

@@ -119,6 +119,7 @@ class Stage:
             "SPANLORE_PROXY_PORT": "0",
             "SPANLORE_COLLECTOR_PORT": "0",
             "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": "0",
+            "SPANLORE_WEB_PORT": "0",
             # Each part of the story must happen: nothing is withheld for the sake of measuring.
             "SPANLORE_INJECTION_WITHHOLD_SHARE": "0",
             # Sessions count as over at once, and mining happens when the story says so.

@@ -55,6 +55,8 @@ class Daemon:
     settings_digest: str = ""
     """Of the settings it was started with, so that a caller with others can be told."""
     processes: tuple[ChildState, ...] = ()
+    web_port: int = 0
+    """0: there is no web page."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -63,6 +65,7 @@ class Daemon:
         return cls(
             version=str(data["version"]),
             clickhouse_port=int(data["clickhouse_port"]),
+            web_port=int(data.get("web_port", 0)),
             settings_digest=str(data.get("settings_digest", "")),
             processes=tuple(ChildState(**child) for child in data.get("processes", ())),
             **numbers,

@@ -29,6 +29,7 @@ class Ports:
     proxy: socket.socket
     collector: int
     clickhouse: int
+    web: int = 0
 
     @property
     def proxy_port(self) -> int:
@@ -41,17 +42,18 @@ def settle(settings: Settings) -> Ports:
     others: list[socket.socket] = []
     try:
         others.append(_bind(settings.collector.port, "collector.port"))
-        # Both are held until both are known, so that two free ports are two.
+        # All are held until all are known, so that free ports are different ones.
         others.append(_bind(settings.collector.clickhouse_port, "collector.clickhouse_port"))
+        others.append(_bind(settings.web.port, "web.port"))
         proxy.listen(BACKLOG)
-        collector, clickhouse = (int(taken.getsockname()[1]) for taken in others)
+        collector, clickhouse, web = (int(taken.getsockname()[1]) for taken in others)
     except BaseException:
         proxy.close()
         raise
     finally:
         for taken in others:
             taken.close()
-    return Ports(proxy, collector, clickhouse)
+    return Ports(proxy, collector, clickhouse, web)
 
 
 def _bind(port: int, setting: str) -> socket.socket:

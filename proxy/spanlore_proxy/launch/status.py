@@ -40,6 +40,7 @@ def status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
         "proxy": proxy_url(daemon.proxy_port),
         "collector": f"http://{HOST}:{daemon.collector_port}",
         "clickhouse": f"http://{HOST}:{daemon.clickhouse_port}",
+        "web": web_url(daemon, paths),
         "state_dir": str(paths.state_dir),
         "injection_stopped": paths.kill_file.exists(),
         "processes": [_process("supervisor", daemon.pid, 0), *processes],
@@ -50,6 +51,11 @@ def status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
         "capture": capture,
         "collector_says": collector,
     }
+
+
+def web_url(daemon: Daemon, paths: Paths) -> str:
+    """Of the web page, with what logs a browser in; '' when there is none."""
+    return f"http://{HOST}:{daemon.web_port}/login?token={paths.web_login()}" if daemon.web_port else ""
 
 
 def completeness(capture: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ _PLACES: Final = (
     ("agents go to", "proxy"),
     ("OTLP and API", "collector"),
     ("ClickHouse", "clickhouse"),
+    ("web page", "web"),
     ("state in", "state_dir"),
 )
 _SKIPPED: Final = {
@@ -36,7 +37,7 @@ def _head(found: Mapping[str, Any]) -> Iterator[str]:
     state = "" if found["healthy"] else ", but not healthy"
     yield f"spanlore {found['version']} is up for {duration(found['up_s'])}{state}"
     yield from (f"  TROUBLE: {trouble}" for trouble in found["troubles"])
-    yield from (f"  {name:<12} {found[key]}" for name, key in _PLACES)
+    yield from (f"  {name:<12} {found[key]}" for name, key in _PLACES if found.get(key))
 
 
 def _processes(found: Mapping[str, Any]) -> Iterator[str]:

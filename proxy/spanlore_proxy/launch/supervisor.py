@@ -14,6 +14,8 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Final
 
 import psutil
@@ -34,6 +36,11 @@ GIVE_UP_AFTER: Final = 4
 LEFTOVER_PATIENCE_S: Final = 12.0
 """The leash takes up to 8 s to end the processes of a supervisor that was killed."""
 
+WEB: Final = "web"
+"""The process whose port is `web.port`."""
+WEB_TRIES: Final = 200
+"""20 a second: ten seconds."""
+
 log = logging.getLogger(__name__)
 
 
@@ -42,12 +49,13 @@ class StartError(RuntimeError):
 
 
 def programs(paths: Paths, ports: Ports) -> list[Program]:
-    """The three processes, in the order they start."""
+    """The processes, in the order they start."""
     environment = child_environment(
         {
             "SPANLORE_PROXY_PORT": str(ports.proxy_port),
             "SPANLORE_COLLECTOR_PORT": str(ports.collector),
             "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": str(ports.clickhouse),
+            "SPANLORE_WEB_PORT": str(ports.web),
             "SPANLORE_CONFIG_DIR": str(paths.config_dir),
             "SPANLORE_STATE_DIR": str(paths.state_dir),
             # The daemon may be started from a shell whose HTTPS_PROXY is a proxy, perhaps this very one.
@@ -67,7 +75,14 @@ def programs(paths: Paths, ports: Ports) -> list[Program]:
             environment=environment,
         ),
         Program("extractor", "spanlore_extractor", environment=environment),
+        *(Program(name, module, environment=environment) for name, module in further_processes()),
     ]
+
+
+def further_processes() -> list[tuple[str, str]]:
+    """(name, module) of the processes that other components bring, as far as they are installed here."""
+    points = sorted(entry_points(group="spanlore.processes"), key=lambda point: point.name)
+    return [(point.name, point.module) for point in points if find_spec(point.module.partition(".")[0]) is not None]
 
 
 class Supervisor:
@@ -146,17 +161,35 @@ class Supervisor:
     async def _wait_for_health(self, ports: Ports) -> None:
         end = time.monotonic() + START_DEADLINE_S
         waiting = {"collector": ports.collector, "ClickHouse interface": ports.clickhouse, "proxy": ports.proxy_port}
+        await self._wait_for(waiting, end)
+        if self._has_web and not await self._comes_up(ports.web):
+            # Agents and what they do can be captured without anybody looking.
+            log.warning("the web page does not answer; see %s", self._paths.log_dir / "web.log")
+
+    async def _comes_up(self, port: int) -> bool:
+        for _ in range(WEB_TRIES):
+            if await answers(port, "/healthz"):
+                return True
+            await asyncio.sleep(0.05)
+        return False
+
+    async def _wait_for(self, waiting: dict[str, int], end: float) -> None:
         while waiting:
             for name, port in list(waiting.items()):
                 if await answers(port, "/healthz" if name == "collector" else None):
                     del waiting[name]
-            failing = [child for child in self._children if child.failures_in_a_row >= GIVE_UP_AFTER]
+            needed = [child for child in self._children if child.program.name != WEB]
+            failing = [child for child in needed if child.failures_in_a_row >= GIVE_UP_AFTER]
             if failing and waiting:
                 raise StartError(f"the {failing[0].program.name} does not start:\n{failing[0].log_tail()}")
             if waiting and time.monotonic() > end:
                 names = " and ".join(waiting)
                 raise StartError(f"no answer from {names} in {START_DEADLINE_S:.0f} s; see {self._paths.log_dir}")
             await asyncio.sleep(0.05 if waiting else 0)
+
+    @property
+    def _has_web(self) -> bool:
+        return any(child.program.name == WEB for child in self._children)
 
     def _daemon(self) -> Daemon:
         assert self._ports is not None
@@ -167,6 +200,7 @@ class Supervisor:
             proxy_port=self._ports.proxy_port,
             collector_port=self._ports.collector,
             clickhouse_port=self._ports.clickhouse,
+            web_port=self._ports.web if self._has_web else 0,
             settings_digest=settings_digest(self._settings),
             processes=tuple(child.state for child in self._children),
         )

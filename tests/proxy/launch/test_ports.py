@@ -9,17 +9,21 @@ from spanlore.settings import Settings
 from spanlore_proxy.launch.ports import PortTakenError, holder_of, settle
 
 
-def settings(proxy: int = 0, collector: int = 0, clickhouse: int = 0) -> Settings:
+def settings(proxy: int = 0, collector: int = 0, clickhouse: int = 0, web: int = 0) -> Settings:
     return Settings.model_validate(
-        {"proxy": {"port": proxy}, "collector": {"port": collector, "clickhouse_port": clickhouse}}
+        {
+            "proxy": {"port": proxy},
+            "collector": {"port": collector, "clickhouse_port": clickhouse},
+            "web": {"port": web},
+        }
     )
 
 
-def test_free_ports_are_three() -> None:
+def test_free_ports_are_four() -> None:
     """0 takes a free port each; the proxy's listens already, the others' are free for their process."""
     ports = settle(settings())
     with ports.proxy:
-        assert len({ports.proxy_port, ports.collector, ports.clickhouse}) == 3
+        assert len({ports.proxy_port, ports.collector, ports.clickhouse, ports.web}) == 4
         socket.create_connection(("127.0.0.1", ports.proxy_port)).close()
         socket.create_server(("127.0.0.1", ports.collector)).close()
 
@@ -30,6 +34,7 @@ def test_free_ports_are_three() -> None:
         ("proxy", "SPANLORE_PROXY_PORT"),
         ("collector", "SPANLORE_COLLECTOR_PORT"),
         ("clickhouse", "SPANLORE_COLLECTOR_CLICKHOUSE_PORT"),
+        ("web", "SPANLORE_WEB_PORT"),
     ],
 )
 def test_taken_port_is_told_with_its_holder_and_the_way_out(place: str, variable: str) -> None:

@@ -93,8 +93,8 @@ def test_stopping_waits_for_the_end(paths: Paths) -> None:
 
 def test_the_real_daemon(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     """Started in the background it is nobody's child but init's, all its processes are up, and it ends in order."""
-    for name in ("SPANLORE_PROXY_PORT", "SPANLORE_COLLECTOR_PORT", "SPANLORE_COLLECTOR_CLICKHOUSE_PORT"):
-        monkeypatch.setenv(name, "0")
+    for name in ("PROXY_PORT", "COLLECTOR_PORT", "COLLECTOR_CLICKHOUSE_PORT", "WEB_PORT"):
+        monkeypatch.setenv(f"SPANLORE_{name}", "0")
 
     daemon = ensure_daemon(paths)
 

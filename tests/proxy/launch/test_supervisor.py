@@ -22,7 +22,9 @@ from spanlore_proxy.launch.ports import Ports, PortTakenError
 from spanlore_proxy.launch.supervisor import StartError, Supervisor, answers
 
 TESTS = Path(__file__).parents[2]
-FREE = Settings.model_validate({"proxy": {"port": 0}, "collector": {"port": 0, "clickhouse_port": 0}})
+FREE = Settings.model_validate(
+    {"proxy": {"port": 0}, "collector": {"port": 0, "clickhouse_port": 0}, "web": {"port": 0}}
+)
 ENVIRONMENT = {"PYTHONPATH": str(TESTS), "PATH": os.defpath}
 
 

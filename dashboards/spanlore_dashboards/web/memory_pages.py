@@ -1,0 +1,108 @@
+"""Pages of memories: the list with its review queue, and one memory with what proves it and what may be done to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+from aiohttp import web
+
+from spanlore.memory.memory import Memory
+from spanlore.redaction.redact import Redactor
+from spanlore_collector.store.api_client import RequestRefusedError, VersionConflictError
+from spanlore_dashboards.web import memory_reading
+from spanlore_dashboards.web.guard import FORM_FIELD, is_own_form
+from spanlore_dashboards.web.memory_actions import DONE, ActionError, act, offered
+from spanlore_dashboards.web.memory_reading import MemoryFilter, View, choose, in_view
+from spanlore_dashboards.web.site import Site, asked
+
+VIEWS: Final[tuple[tuple[View, str], ...]] = (
+    ("live", "Live"),
+    ("review", "To review"),
+    ("ended", "Ended"),
+    ("all", "All"),
+)
+
+
+class MemoryPages:
+    """Routes of memories."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._redactor = Redactor(site.settings.capture.redact)
+
+    def add_to(self, app: web.Application) -> None:
+        """Registers the routes."""
+        app.router.add_get("/memories", self.listing)
+        app.router.add_get("/memories/{id}", self.memory)
+        app.router.add_post("/memories/{id}", self.change)
+
+    async def listing(self, request: web.Request) -> web.Response:
+        """The memories that fit the filter."""
+        wanted = asked(MemoryFilter, request.query)
+        memories, shown = await asyncio.gather(
+            self._site.asking.call(lambda client: client.memories()),
+            self._site.asking.read(memory_reading.shown_in),
+        )
+        return await self._site.page(
+            "memories.html",
+            "memories",
+            wanted=wanted,
+            memories=choose(memories, wanted),
+            shown=shown,
+            views=[(view, name, sum(in_view(memory, view) for memory in memories)) for view, name in VIEWS],
+            scopes=sorted(Counter(memory.scope for memory in memories).items()),
+            kinds=sorted(Counter(memory.kind.value for memory in memories).items()),
+            offered=offered,
+        )
+
+    async def memory(self, request: web.Request) -> web.Response:
+        """One memory."""
+        memory = await self._found(request.match_info["id"])
+        return await self._shown(memory, request.query.get("done", ""), "", memory.text)
+
+    async def change(self, request: web.Request) -> web.Response:
+        """Does what a form asks for, and shows the outcome: `action`, `text` of an edit, and the version it was made
+        from, so that nobody's change is lost."""
+        form = await request.post()
+        if not is_own_form(request, str(form.get(FORM_FIELD, "")), self._site.keys):
+            raise web.HTTPForbidden(text="This form was not sent from the page itself. Go back, reload, and try again.")
+        memory = await self._found(request.match_info["id"])
+        action, text = str(form.get("action", "")), str(form.get("text", ""))
+        try:
+            if str(form.get("version", "")) != str(memory.version):
+                raise ActionError("It was changed meanwhile. Here is what it says now; do it again if it still fits.")
+            operation = act(memory, action, self._redactor.redact(text).text)
+            await self._site.asking.call(lambda client: client.apply([operation]))
+        except (ActionError, VersionConflictError, RequestRefusedError) as error:
+            return await self._shown(memory, "", str(error), text or memory.text, status=409)
+        back = str(form.get("back", ""))
+        target = back if back.startswith("/memories") else f"/memories/{memory.id}?done={action}"
+        return web.Response(status=303, headers={"Location": target})
+
+    async def _found(self, memory_id: str) -> Memory:
+        memory = await self._site.asking.call(lambda client: client.memory(memory_id))
+        if memory is None:
+            raise web.HTTPNotFound(text=f"There is no memory {memory_id}.")
+        return memory
+
+    async def _shown(self, memory: Memory, done: str, trouble: str, text: str, status: int = 200) -> web.Response:
+        events, proofs, uses = await asyncio.gather(
+            self._site.asking.call(lambda client: client.events(memory.id)),
+            self._site.asking.read(lambda reader: memory_reading.open_evidence(reader, memory.evidence)),
+            self._site.asking.read(lambda reader: memory_reading.uses_of(reader, memory.id)),
+        )
+        return await self._site.page(
+            "memory.html",
+            "memories",
+            status=status,
+            memory=memory,
+            events=events,
+            proofs=proofs,
+            uses=uses,
+            actions=offered(memory),
+            done=DONE.get(done, ""),
+            trouble=trouble,
+            text=text,
+        )

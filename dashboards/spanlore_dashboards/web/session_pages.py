@@ -1,0 +1,181 @@
+"""Pages of sessions: the list, one session, and the pieces that scripts fetch."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from aiohttp import web
+
+from spanlore.memory.memory import Memory
+from spanlore_collector.store.session_tree import TurnNode
+from spanlore_dashboards.web import one_session
+from spanlore_dashboards.web.conversation import TURNS_A_PAGE, read_talk, span_ids
+from spanlore_dashboards.web.one_session import OneSession, SpanDetail, is_running
+from spanlore_dashboards.web.session_list import Choices, SessionFilter, choices, find_sessions
+from spanlore_dashboards.web.site import Site, asked
+from spanlore_dashboards.web.waterfall import overview, sections
+
+CHOICES_FOR_NS: Final = 20 * 10**9
+"""What can be filtered for changes slowly."""
+OUTCOMES: Final = (
+    ("", "Any outcome"),
+    ("failed", "A tool failed"),
+    ("clean", "No tool failed"),
+    ("error", "A model call failed"),
+    ("interrupted", "Interrupted"),
+    ("memory", "Memories injected"),
+)
+PERIODS: Final = ((0, "All time"), (1, "24 hours"), (7, "7 days"), (30, "30 days"), (90, "90 days"))
+SORTS: Final = (
+    ("newest", "Newest"),
+    ("cost", "Cost"),
+    ("tokens", "Tokens"),
+    ("failures", "Failures"),
+    ("duration", "Duration"),
+)
+
+
+class SessionPages:
+    """Routes of sessions."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._choices: tuple[int, Choices] | None = None
+
+    def add_to(self, app: web.Application) -> None:
+        """Registers the routes."""
+        app.router.add_get("/sessions", self.listing)
+        app.router.add_get("/sessions/{id}", self.session)
+        app.router.add_get("/sessions/{id}/timeline", self.timeline)
+        app.router.add_get("/sessions/{id}/spans/{span}", self.span)
+        app.router.add_get("/sessions/{id}/content/{hash}", self.content)
+        app.router.add_get("/traces/{trace}", self.trace)
+
+    async def listing(self, request: web.Request) -> web.Response:
+        """The sessions that fit the filter."""
+        wanted = asked(SessionFilter, request.query)
+        now_ns = self._site.now_ns()
+        found, offered = await asyncio.gather(
+            self._site.asking.read(lambda reader: find_sessions(reader, wanted, now_ns)), self._offered(now_ns)
+        )
+        running = {row["session_id"] for row in found.rows if is_running(row, now_ns)}
+        return await self._site.page(
+            "sessions.html",
+            "sessions",
+            wanted=wanted,
+            found=found,
+            choices=offered,
+            running=running,
+            outcomes=OUTCOMES,
+            periods=PERIODS,
+            sorts=SORTS,
+        )
+
+    async def session(self, request: web.Request) -> web.Response:
+        """One session, as a timeline or as a conversation; `?span=` opens a span of it."""
+        session = await self._found(request)
+        view = "conversation" if request.query.get("view") == "conversation" else "timeline"
+        span_id = request.query.get("span", "")
+        values: dict[str, Any] = {"view": view, "span_id": span_id, "detail": None, "talk": None, "memories": {}}
+        if view == "timeline":
+            values |= _drawn(session)
+            if span_id:
+                values |= await self._span_values(session.row["session_id"], span_id)
+        else:
+            main = [turn for turn in session.turns if turn.row["end"] != "none"]
+            first = _first_turn(request.query.get("turn", ""), main, span_id)
+            values["talk"] = await self._site.asking.read(
+                lambda reader: read_talk(reader, session.row["session_id"], main, first)
+            )
+            values["memories"] = await self._memories()
+        return await self._site.page(
+            "session.html",
+            "sessions",
+            session=session,
+            is_live=is_running(session.row, self._site.now_ns()),
+            idle_s=self._site.settings.mining.idle_s,
+            **values,
+        )
+
+    async def timeline(self, request: web.Request) -> web.Response:
+        """The timeline alone; 304 when it is as the script has it."""
+        session = await self._found(request)
+        drawn = _drawn(session)
+        etag = f'"{"-".join(section.summary for section in drawn["sections"])[-400:]}-{len(session.turns)}"'
+        if request.headers.get("If-None-Match") == etag:
+            return web.Response(status=304, headers={"ETag": etag})
+        live = is_running(session.row, self._site.now_ns())
+        answer = self._site.fragment("timeline.html", session=session, is_live=live, span_id="", **drawn)
+        answer.headers["ETag"] = etag
+        answer.headers["Cache-Control"] = "no-cache"
+        return answer
+
+    async def span(self, request: web.Request) -> web.Response:
+        """What is known of one span, for the panel beside the timeline."""
+        values = await self._span_values(request.match_info["id"], request.match_info["span"])
+        if values["detail"] is None:
+            raise web.HTTPNotFound(text="There is no such span in this session.")
+        return self._site.fragment("span.html", session_id=request.match_info["id"], **values)
+
+    async def content(self, request: web.Request) -> web.Response:
+        """A piece of content, whole, as plain text."""
+        session_id, content_hash = request.match_info["id"], request.match_info["hash"]
+        body = await self._site.asking.read(lambda reader: one_session.read_content(reader, session_id, content_hash))
+        if body is None:
+            raise web.HTTPNotFound(text="There is no such content in this session.")
+        return web.Response(text=body.encode("utf-8", "replace").decode(), content_type="text/plain")
+
+    async def trace(self, request: web.Request) -> web.Response:
+        """To the session that a trace is of: what dashboards link to."""
+        trace_id = request.match_info["trace"]
+        rows = await self._site.asking.read(
+            lambda reader: reader.rows(
+                "SELECT session_id, parent_span_id FROM inferences WHERE trace_id = {trace:String} LIMIT 1",
+                {"trace": trace_id},
+            )
+        )
+        if not rows:
+            raise web.HTTPNotFound(text="No session has such a trace.")
+        target = self._site.session_path(rows[0]["session_id"])
+        turn = rows[0]["parent_span_id"]
+        return web.Response(status=303, headers={"Location": f"{target}#turn-{turn}" if turn else target})
+
+    async def _found(self, request: web.Request) -> OneSession:
+        session_id = request.match_info["id"]
+        session = await self._site.asking.read(lambda reader: one_session.read_session(reader, session_id))
+        if session is None:
+            raise web.HTTPNotFound(text=f"There is no session {session_id}.")
+        return session
+
+    async def _span_values(self, session_id: str, span_id: str) -> dict[str, Any]:
+        detail: SpanDetail | None = await self._site.asking.read(
+            lambda reader: one_session.read_span(reader, session_id, span_id)
+        )
+        has_placed = detail is not None and bool(detail.placed)
+        return {"detail": detail, "memories": await self._memories() if has_placed else {}}
+
+    async def _memories(self) -> dict[str, Memory]:
+        found = await self._site.asking.call(lambda client: client.memories())
+        return {memory.id: memory for memory in found}
+
+    async def _offered(self, now_ns: int) -> Choices:
+        if self._choices is None or now_ns - self._choices[0] > CHOICES_FOR_NS:
+            self._choices = (now_ns, await self._site.asking.read(choices))
+        return self._choices[1]
+
+
+def _drawn(session: OneSession) -> dict[str, Any]:
+    return {"sections": sections(session.turns), "overview": overview(session.turns)}
+
+
+def _first_turn(given: str, turns: list[TurnNode], span_id: str) -> int:
+    """The first turn of the page that was asked for, or of the one that the span is on."""
+    at = int(given) - 1 if given.isdecimal() and len(given) < 9 else 0
+    if span_id:
+        at = next((n for n, turn in enumerate(turns) if span_id in _ids(turn)), at)
+    return max(0, min(at, len(turns) - 1)) // TURNS_A_PAGE * TURNS_A_PAGE
+
+
+def _ids(turn: TurnNode) -> set[str]:
+    return {turn.row["span_id"], *span_ids([turn])}

@@ -1,0 +1,181 @@
+// Keyboard, the panel beside the timeline, and what changes while an agent runs. Every page works without this file.
+"use strict";
+(() => {
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
+
+  // --- theme, help, copying -----------------------------------------------------------------------------------
+  const switchTheme = () => {
+    const root = document.documentElement;
+    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = isDark ? "light" : "dark";
+    localStorage.setItem("theme", root.dataset.theme);
+    document.dispatchEvent(new CustomEvent("theme"));
+  };
+  $("#theme")?.addEventListener("click", switchTheme);
+  $("#help")?.addEventListener("click", () => $("#keys").showModal());
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    navigator.clipboard?.writeText(button.dataset.copy);
+    button.classList.add("copied");
+    setTimeout(() => button.classList.remove("copied"), 1200);
+  });
+
+  // --- filters ------------------------------------------------------------------------------------------------
+  // Fields at their first value are left out, so that an address says only what was chosen.
+  const submitLean = (form) => {
+    for (const field of all("select, input", form)) if (field.value === "" || field.value === "0") field.disabled = true;
+    form.submit();
+  };
+  for (const form of all("form[data-auto]")) {
+    form.addEventListener("change", (event) => event.target.matches("select") && submitLean(form));
+    form.addEventListener("submit", (event) => { event.preventDefault(); submitLean(form); });
+  }
+  addEventListener("pageshow", () => all("form[data-auto] :disabled").forEach((field) => { field.disabled = false; }));
+
+  // --- rows ---------------------------------------------------------------------------------------------------
+  const rows = () => all("[data-row]").filter((row) => row.offsetParent !== null);
+  const rowOf = (element) => element?.closest?.("[data-row]") ?? null;
+  let chosen = null;
+  const focusRow = (row) => {
+    if (!row) return;
+    chosen = row;
+    const target = row.matches("details") ? $("summary", row) : row;
+    target.focus({ preventScroll: true });
+    target.scrollIntoView({ block: "nearest" });
+    if (row.dataset.span && $("#split")?.classList.contains("open")) openSoon(row);
+  };
+  const step = (by, accept = () => true) => {
+    const list = rows();
+    const at = list.indexOf(rowOf(document.activeElement) ?? $(".bar.on") ?? (list.includes(chosen) ? chosen : null));
+    for (let n = at < 0 && by < 0 ? list.length - 1 : at + by; n >= 0 && n < list.length; n += by) {
+      if (accept(list[n])) return focusRow(list[n]);
+    }
+  };
+
+  // --- the panel ----------------------------------------------------------------------------------------------
+  const split = $("#split"), panel = $("#panel"), timeline = $("#timeline");
+  let asked = 0, soon = 0;
+  const mark = (span) => {
+    all(".bar.on").forEach((bar) => bar.classList.remove("on"));
+    if (span) document.getElementById(`s-${span}`)?.classList.add("on");
+  };
+  const open = async (span, remember = true) => {
+    const mine = ++asked;
+    mark(span);
+    const answer = await fetch(`${timeline.dataset.base}/spans/${encodeURIComponent(span)}`);
+    if (mine !== asked || !answer.ok) return;
+    panel.innerHTML = await answer.text();
+    panel.scrollTop = 0;
+    const keep = document.activeElement;
+    split.classList.add("open");
+    keep?.scrollIntoView?.({ block: "nearest" });
+    if (remember) history.replaceState(null, "", `${timeline.dataset.base}?span=${encodeURIComponent(span)}`);
+  };
+  const openSoon = (row) => { clearTimeout(soon); soon = setTimeout(() => open(row.dataset.span), 90); };
+  const close = () => {
+    split.classList.remove("open");
+    mark("");
+    history.replaceState(null, "", timeline.dataset.base);
+  };
+  timeline?.addEventListener("click", (event) => {
+    const bar = event.target.closest("a.bar");
+    if (!bar || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    bar.focus({ preventScroll: true });
+    open(bar.dataset.span);
+  });
+  panel?.addEventListener("click", (event) => event.target.closest("[data-close]") && close());
+  if ($(".bar.on")) $(".bar.on").scrollIntoView({ block: "center" });
+  if (location.hash.startsWith("#c-")) {
+    const place = document.getElementById(location.hash.slice(1));
+    if (place?.matches("details")) place.open = true;
+    place?.scrollIntoView({ block: "center" });
+  }
+
+  // --- while an agent runs ------------------------------------------------------------------------------------
+  // Only the turns that changed are exchanged, so the place on the page and the open span stay.
+  const POLL_MS = 2000;
+  let etag = "";
+  const exchange = (html) => {
+    const fresh = document.createElement("div");
+    fresh.innerHTML = html;
+    const current = new Map(all("section.turn", timeline).map((section) => [section.id, section]));
+    const fresher = all("section.turn", fresh);
+    if (fresher.some((section, n) => n < current.size && !current.has(section.id)) || current.size === 0) {
+      timeline.innerHTML = html;
+    } else {
+      for (const section of fresher) {
+        const old = current.get(section.id);
+        if (!old) timeline.append(section);
+        else if (old.dataset.sum !== section.dataset.sum) old.replaceWith(section);
+      }
+      $(".strip-box", timeline)?.replaceWith($(".strip-box", fresh));
+    }
+    const span = new URLSearchParams(location.search).get("span");
+    if (span) mark(span);
+  };
+  const poll = async () => {
+    if (document.hidden) return;
+    try {
+      const answer = await fetch(timeline.dataset.url, { headers: etag ? { "If-None-Match": etag } : {}, cache: "no-store" });
+      if (answer.status !== 200) return;
+      const isFirst = etag === "";
+      etag = answer.headers.get("ETag") ?? "";
+      const html = await answer.text();
+      if (!isFirst || !$("section.turn", timeline)) { exchange(html); document.body.dataset.updated = Date.now(); }
+      else if (html.includes("data-sum")) exchange(html);
+    } catch { /* the daemon restarts; the next look tells */ }
+  };
+  if (timeline && ($("[data-live]") || !$("section.turn", timeline))) setInterval(poll, POLL_MS);
+
+  // --- folding ------------------------------------------------------------------------------------------------
+  const unfold = () => {
+    const calls = all("details.call");
+    const isAnyShut = calls.some((call) => !call.open);
+    calls.forEach((call) => { call.open = isAnyShut; });
+    const button = $("[data-unfold]");
+    if (button) button.textContent = isAnyShut ? "Fold all tool calls" : "Unfold all tool calls";
+  };
+  $("[data-unfold]")?.addEventListener("click", unfold);
+
+  // --- keys ---------------------------------------------------------------------------------------------------
+  const PAGES = { s: "/sessions", m: "/memories", f: "/search", c: "/cost", h: "/health" };
+  const turnStep = (by) => {
+    const link = $(by > 0 ? "a[rel=next]" : "a[rel=prev]");
+    const turns = all("section.turn, section.talk-turn");
+    const next = by > 0
+      ? turns.find((turn) => turn.getBoundingClientRect().top > 140)
+      : turns.findLast((turn) => turn.getBoundingClientRect().top < 60);
+    if (next) next.scrollIntoView();
+    else if (link) location.assign(link.href);
+  };
+  const failed = (row) => row.classList.contains("failure");
+  let isGoing = false;
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      if (isTyping(event.target)) event.target.blur();
+      else if (split?.classList.contains("open")) close();
+      return;
+    }
+    if (isTyping(event.target) || event.metaKey || event.ctrlKey || event.altKey || $("dialog[open]")) return;
+    if (isGoing && PAGES[event.key]) { isGoing = false; return location.assign(PAGES[event.key]); }
+    isGoing = false;
+    const keys = {
+      g: () => { isGoing = true; setTimeout(() => { isGoing = false; }, 1200); },
+      "/": () => { const field = $("[data-search]"); if (field) { field.focus(); field.select(); } else location.assign("/search"); },
+      "?": () => $("#keys").showModal(),
+      j: () => step(1), ArrowDown: () => step(1),
+      k: () => step(-1), ArrowUp: () => step(-1),
+      x: () => step(1, failed), X: () => step(-1, failed),
+      "]": () => turnStep(1), "[": () => turnStep(-1),
+      t: () => { const other = $("[data-tab]:not([aria-current])"); if (other) location.assign(other.href); },
+      o: unfold,
+      d: switchTheme,
+    };
+    if (event.key.startsWith("Arrow") && !$("[data-row]")) return;
+    if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+  });
+})();

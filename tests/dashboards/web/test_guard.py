@@ -1,0 +1,97 @@
+"""Who may see the page."""
+
+import pytest
+
+from spanlore_dashboards.web.guard import Keys, is_loopback_host
+from support.web_process import WebProcess
+
+
+@pytest.mark.parametrize(
+    ("host", "is_ours"),
+    [
+        ("127.0.0.1:7720", True),
+        ("localhost", True),
+        ("[::1]:7720", True),
+        ("[::1]", True),
+        ("example.org:7720", False),
+        ("127.0.0.1.example.org", False),
+        ("", False),
+    ],
+)
+def test_only_loopback_names(host: str, is_ours: bool) -> None:
+    """A page elsewhere can reach the address, but not under such a name."""
+    assert is_loopback_host(host) is is_ours
+
+
+def test_what_a_browser_holds_is_not_the_token() -> None:
+    """The cookie, the form's value and the login are three things, and none of them is the token."""
+    keys = Keys("token", "login")
+
+    assert len({keys.cookie, keys.form, keys.token, keys.login}) == 4
+    assert keys.opens("login")
+    assert keys.opens("token")
+    assert not keys.opens(keys.cookie)
+    assert not keys.opens("")
+
+
+def test_nothing_without_a_login(site: WebProcess) -> None:
+    """A page leads to the login and comes back; the API and forms refuse."""
+    page = site.send("GET", "/memories?view=all")
+
+    assert (page.status, page.headers["Location"]) == (303, "/login?next=/memories%3Fview%3Dall")
+    assert site.send("GET", "/api/v1/sessions").status == 401
+    assert site.send("GET", "/api/v1/sessions", {"Authorization": "Bearer wrong"}).status == 401
+    assert site.send("POST", "/memories/m-000000000001", body=b"action=forget").status == 401
+
+
+def test_foreign_hosts_are_refused(site: WebProcess) -> None:
+    """DNS rebinding: the cookie does not help under a foreign name."""
+    assert site.send("GET", "/sessions", {**site.cookie, "Host": "example.org"}).status == 403
+
+
+def test_login(site: WebProcess) -> None:
+    """The printed URL sets a cookie that scripts can't read, and leads nowhere but to pages of ours."""
+    reply = site.send("GET", f"/login?token={site.paths.web_login()}&next=/cost")
+    elsewhere = site.send("GET", f"/login?token={site.paths.web_login()}&next=//example.org/")
+    wrong = site.send("GET", "/login?token=wrong")
+
+    assert (reply.status, reply.headers["Location"]) == (303, "/cost")
+    assert "HttpOnly" in reply.headers["Set-Cookie"]
+    assert "SameSite=Lax" in reply.headers["Set-Cookie"]
+    assert site.paths.token() not in reply.headers["Set-Cookie"]
+    assert elsewhere.headers["Location"] == "/sessions"
+    assert (wrong.status, "Set-Cookie" in wrong.headers) == (403, False)
+
+
+def test_the_cookie_only_reads_the_api(site: WebProcess) -> None:
+    """A foreign page can make a browser send it; what changes something needs the header."""
+    path = "/api/v1/memories/m-000000000001/actions"
+    body = b'{"action": "forget"}'
+
+    assert site.send("GET", "/api/v1/memories", site.cookie).status == 200
+    assert site.send("POST", path, {**site.cookie, "Content-Type": "application/json"}, body).status == 401
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://example.org"}, {"Sec-Fetch-Site": "cross-site"}, {}])
+def test_forms_from_elsewhere_do_nothing(site: WebProcess, headers: dict[str, str]) -> None:
+    """Another origin is refused even with the right value, and the own origin without it."""
+    from urllib.parse import urlencode
+
+    value = Keys(site.paths.token(), site.paths.web_login()).form if headers else "guessed"
+    fields = {"csrf": value, "version": "1", "action": "forget"}
+    sent = {**site.cookie, "Content-Type": "application/x-www-form-urlencoded", **headers}
+    reply = site.send("POST", "/memories/m-000000000002", sent, urlencode(fields).encode())
+
+    assert reply.status == 403
+    assert site.api("/memories/m-000000000002").json()["memory"]["status"] == "active"
+
+
+def test_headers_of_every_answer(site: WebProcess) -> None:
+    """Nothing inline, nothing from elsewhere, no frame around it, nothing kept by caches; faults too."""
+    for path in ("/sessions", "/nothing", "/api/v1/nothing", "/login"):
+        headers = site.send("GET", path, site.cookie).headers
+
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Cache-Control"] == "no-store"
