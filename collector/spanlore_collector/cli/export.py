@@ -117,7 +117,7 @@ def _value(key: str, value: str) -> dict[str, Any]:
         return {"boolValue": value == "true"}
     if _COUNTED.search(key) and _INTEGER.fullmatch(value):
         return {"intValue": value}
-    if key.endswith("_usd") and re.fullmatch(r"\d+(\.\d+)?(e-?\d+)?", value):
+    if key.endswith(("usd", "time_to_first_chunk")) and re.fullmatch(r"\d+(\.\d+)?(e-?\d+)?", value):
         return {"doubleValue": float(value)}
     if value.startswith('["') and key not in gen_ai.CONTENT_KEYS:
         words = json.loads(value)

@@ -1,0 +1,1 @@
+"""The dashboards: which questions they answer, and by which query."""
