@@ -3,17 +3,15 @@ import socket
 import ssl
 from pathlib import Path
 
-import h2.config
-import h2.connection
-import h2.events
 import pytest
 
 from spanlore.semconv import gen_ai, lore
 from spanlore_proxy.capture.interception import OpenedHosts
-from support.capture_client import Connection, connect_request, connected, tunnelled
+from support.capture_client import connect_request, connected, tunnelled
 from support.capture_messages import AGENT_HEADERS, events, message, request_body
 from support.capture_proxy import CREDENTIALS, HOST, RUN, running_proxy, until
 from support.capture_upstream import answering, api_server, raw_server, server_tls, streaming
+from support.http2_client import Http2Client
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -99,45 +97,6 @@ def test_which_hosts_are_opened() -> None:
     for _ in range(2):
         assert all(map(opened, ("api.anthropic.com", "API.OPENAI.COM", "llm.corp.example", "local.model")))
         assert not any(map(opened, ("github.com", "corp.example", "api.anthropic.com.evil.example", "")))
-
-
-class Http2Client:
-    """Speaks HTTP/2 inside a tunnel, as codex does."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._state = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
-        self._state.initiate_connection()
-        self.data: dict[int, bytes] = {}
-        self.ended: set[int] = set()
-
-    def post(self, path: str, headers: tuple[str, ...], body: bytes) -> int:
-        stream = self._state.get_next_available_stream_id()
-        names = [(":method", "POST"), (":scheme", "https"), (":authority", HOST), (":path", path)]
-        names += [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in headers)]
-        self._state.send_headers(stream, names)
-        self._state.send_data(stream, body, end_stream=True)
-        self.data[stream] = b""
-        self.flush()
-        return stream
-
-    def cancel(self, stream: int) -> None:
-        self._state.reset_stream(stream, error_code=8)
-        self.flush()
-
-    def flush(self) -> None:
-        self._connection.writer.write(self._state.data_to_send())
-
-    async def receive(self) -> None:
-        data = await self._connection.reader.read(65536)
-        assert data, "the proxy closed the connection"
-        for event in self._state.receive_data(data):
-            if isinstance(event, h2.events.DataReceived):
-                self.data[event.stream_id] += event.data
-                self._state.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            elif isinstance(event, h2.events.StreamEnded):
-                self.ended.add(event.stream_id)
-        self.flush()
 
 
 async def test_http2_streams_side_by_side(tmp_path: Path) -> None:
