@@ -287,6 +287,8 @@ class CaptureAddon:
             live.plain_body, endpoint, request, identity, live.workplace, exchange.request_headers
         )
         live.injected = prepared.injected
+        if prepared.alarm:
+            self._counts.add(counters.PREFIX_CHANGED, prepared.alarm)
         if prepared.insertions:
             body = encode(prepared.body, encoding) if encoding else prepared.body
             _set_body(flow.request, body)

@@ -4,8 +4,9 @@ A counter has a name and a reason. Names: `requests` (by kind), `captured` (reco
 and `idle_turn`s), `shipped` (records the collector acknowledged), `lost` (could not be captured or kept), `stripped`
 (kept without its content), `not_captured` (on purpose), `passthrough` (a fault of ours; the agent's bytes went out
 untouched), `refused` (requests to a base URL that is none), `skipped` (why nothing was injected), `injected`
-(requests), `tunnelled` (connections never decrypted), `retried` (deliveries), `degraded` (a convenience of ours that
-failed: restart state, request log).
+(requests), `prefix_changed` (requests whose beginning would have changed by our doing; stays 0), `tunnelled`
+(connections never decrypted), `retried` (deliveries), `degraded` (a convenience of ours that failed: restart state,
+request log).
 Counters only grow; they are carried over a restart, so a loss does not vanish with the process that had it.
 """
 
@@ -26,6 +27,7 @@ PASSTHROUGH: Final = "passthrough"
 REFUSED: Final = "refused"
 SKIPPED: Final = "skipped"
 INJECTED: Final = "injected"
+PREFIX_CHANGED: Final = "prefix_changed"
 TUNNELLED: Final = "tunnelled"
 RETRIED: Final = "retried"
 DEGRADED: Final = "degraded"

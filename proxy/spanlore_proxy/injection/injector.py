@@ -21,9 +21,10 @@ from spanlore.settings.settings import InjectionSettings, Settings
 from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.conversation.agent import Identity, at_workplace
 from spanlore_proxy.injection import wording
-from spanlore_proxy.injection.facts import conversation_key, is_bypassed, read_facts
+from spanlore_proxy.injection.facts import RequestFacts, conversation_key, is_bypassed, read_facts
+from spanlore_proxy.injection.invariant import PrefixWatch
 from spanlore_proxy.injection.layouts.table import LAYOUTS
-from spanlore_proxy.injection.ledger import LedgerStore
+from spanlore_proxy.injection.ledger import Entry, LedgerStore
 from spanlore_proxy.injection.offsets import OffsetError
 from spanlore_proxy.injection.policy import Placed, Plan, decide
 from spanlore_proxy.injection.rewrite import Addition, Insertion, Rewritten, insert
@@ -48,6 +49,8 @@ class Prepared:
     """The client's own object when nothing was inserted."""
     injected: Injected
     insertions: tuple[Insertion, ...] = ()
+    alarm: str = ""
+    """What of the prefix would have changed by our doing (`invariant`); nothing was inserted then."""
 
 
 class _DeadlineError(Exception):
@@ -74,6 +77,9 @@ class Injector:
         self._clock_ns = clock_ns
         self._now_ns = now_ns
         self._is_killed = is_killed
+        self._watch = PrefixWatch()
+        self._off: set[str] = set()
+        """Conversations that raised the prefix alarm."""
         self._deadline_ns = round(settings.injection.deadline_ms * 1_000_000)
 
     def prepare(
@@ -121,6 +127,8 @@ class Injector:
         snapshot = self._snapshot()
         conversation = conversation_key(request, identity, workplace)
         entry = self._ledger.load(conversation)
+        if conversation in self._off or (entry is not None and entry.is_off):
+            return _untouched(body, "alarm")
         facts = read_facts(
             request,
             identity,
@@ -142,7 +150,20 @@ class Injector:
                 _log.warning("nothing new injected, the ledger can't be written: %s", error)
                 plan = plan.replayed
                 rewritten = _rewrite(body, request, plan)
+        if alarm := self._watch.check(request, facts, plan.placed):
+            return self._switched_off(body, facts, alarm)
         return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
+
+    def _switched_off(self, body: bytes, facts: RequestFacts, alarm: str) -> Prepared:
+        """The untouched body, and nothing for this conversation from here on."""
+        _log.error("the prefix of %s would change (%s): injection is off for it", facts.conversation, alarm)
+        self._off.add(facts.conversation)
+        try:
+            self._ledger.save(Entry(facts.conversation, is_decided=True, is_off=True, updated_at_ns=self._now_ns()))
+        except OSError as error:
+            _log.warning("that it is off can't be written, a restarted proxy will not know it: %s", error)
+        note = {"kind": "alarm", "state": "skipped", "memory_ids": [], "reason": "prefix_changed", "first": False}
+        return Prepared(body, Injected(placements_json=orjson.dumps([note]).decode(), skipped="alarm"), (), alarm)
 
     def _refuse(
         self,
@@ -212,7 +233,7 @@ def _untouched(body: bytes, skipped: str) -> Prepared:
 def _timed(prepared: Prepared, overhead_ns: int) -> Prepared:
     was = prepared.injected
     injected = Injected(was.memory_ids, was.added_bytes, was.placements_json, was.skipped, overhead_ns)
-    return Prepared(prepared.body, injected, prepared.insertions)
+    return Prepared(prepared.body, injected, prepared.insertions, prepared.alarm)
 
 
 def _injected(plan: Plan, client_ids: tuple[str, ...], rewritten: Rewritten) -> Injected:

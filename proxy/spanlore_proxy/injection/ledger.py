@@ -63,6 +63,8 @@ class Entry:
     epoch: str = ""
     """Names the summary that the agent's newest compaction had left when the block was decided. A new one means that
     the agent itself has begun a new prefix."""
+    is_off: bool = False
+    """The prefix alarm was raised: nothing is inserted into this conversation any more."""
     placements: tuple[Placement, ...] = ()
     """The session block, if any, first; then hints in the order they were placed."""
     updated_at_ns: int = 0

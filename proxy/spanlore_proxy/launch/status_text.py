@@ -84,6 +84,8 @@ def _injection(found: Mapping[str, Any]) -> Iterator[str]:
     skipped = {_SKIPPED.get(reason, reason): count for reason, count in counts.get("skipped", {}).items()}
     if skipped:
         yield f"  untouched: {_reasons(skipped)}"
+    if counts.get("prefix_changed"):
+        yield f"  ALARM: a prefix would have changed by our doing: {_reasons(counts['prefix_changed'])}"
     if found["injection_stopped"]:
         yield "  STOPPED by the kill file; remove it to go on."
 

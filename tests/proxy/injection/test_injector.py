@@ -128,6 +128,7 @@ def test_nothing_new_without_a_ledger() -> None:
     known.send(body)
     assert isinstance(rig.ledger, MemoryLedger) and isinstance(known.ledger, MemoryLedger)
     rig.ledger.entries.update(known.ledger.entries)
+    rig.restart()
     failed = rig.send(talk.fail())
 
     assert (first.body, first.injected.skipped) == (body, "ledger")

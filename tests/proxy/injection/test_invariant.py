@@ -1,0 +1,139 @@
+"""A change before the tail that the client did not make is found, and ends injection for that conversation."""
+
+import dataclasses
+from collections.abc import Callable
+
+import orjson
+import pytest
+
+from spanlore.recall.snapshot import Snapshot
+from spanlore_proxy.injection.ledger import Entry, MemoryLedger
+from support.injecting import Rig, Talk, failure_trigger, make_memory, who
+
+FIX = make_memory("pytest", trigger=failure_trigger())
+TASK = make_memory("alembic", text="`alembic upgrade` fails here; `make migrate` works.", value="make migrate")
+PROMPT = "Apply the alembic migrations and tell me what changed in the schema."
+
+
+def entry_of(rig: Rig) -> Entry:
+    """The only conversation's."""
+    assert isinstance(rig.ledger, MemoryLedger)
+    [entry] = rig.ledger.entries.values()
+    return entry
+
+
+def tampered(rig: Rig, change: Callable[[Entry], Entry | None]) -> None:
+    """The ledger's row changes behind the injector's back."""
+    assert isinstance(rig.ledger, MemoryLedger)
+    entry = entry_of(rig)
+    changed = change(entry)
+    rig.ledger.entries = {entry.conversation: changed} if changed else {}
+
+
+def begun() -> tuple[Rig, Talk]:
+    """A conversation with a block and a failure hint, and the next command's result to come."""
+    rig, talk = Rig([FIX]), Talk()
+    assert rig.send(talk.ask("fix it")).insertions
+    assert len(rig.send(talk.fail()).insertions) == 2
+    return rig, talk
+
+
+def lose_block(entry: Entry) -> Entry:
+    return dataclasses.replace(entry, placements=entry.hints)
+
+
+def lose_hint(entry: Entry) -> Entry:
+    return dataclasses.replace(entry, placements=entry.placements[:1])
+
+
+def change_text(entry: Entry) -> Entry:
+    block, *hints = entry.placements
+    return dataclasses.replace(entry, placements=(dataclasses.replace(block, text=block.text + "."), *hints))
+
+
+@pytest.mark.parametrize(
+    ("change", "alarm"),
+    [(lose_block, "system"), (change_text, "system"), (lose_hint, "dropped"), (lambda entry: None, "system")],
+)
+def test_a_ledger_that_forgets_raises_the_alarm(change: Callable[[Entry], Entry | None], alarm: str) -> None:
+    """The request goes out untouched, and so does every later one, also by a restarted proxy."""
+    rig, talk = begun()
+    tampered(rig, change)
+    prepared = rig.send(talk.run("ok"))
+
+    assert (prepared.alarm, prepared.body, prepared.injected.skipped) == (alarm, talk.body(), "alarm")
+    assert orjson.loads(prepared.injected.placements_json)[0]["reason"] == "prefix_changed"
+    rig.restart()
+    later = rig.send(talk.fail())
+    assert (later.alarm, later.body, later.injected.skipped) == ("", talk.body(), "alarm")
+    assert entry_of(rig).is_off
+
+
+def test_other_conversations_go_on() -> None:
+    """Only the one that raised it is off."""
+    rig, talk = begun()
+    tampered(rig, lose_block)
+    rig.send(talk.run("ok"))
+
+    assert rig.send(Talk().ask("fix it"), who(session_id="s-2")).insertions
+
+
+def test_a_long_conversation_raises_none() -> None:
+    """Block, hints, prompts, 60 requests, a restart in the middle: the alarm stays silent and every prefix stands."""
+    rig, talk = Rig(), Talk()
+    rig.send(talk.ask("hello"))
+    talk.say("hi")
+    rig.snapshot = Snapshot.of([FIX, TASK])
+    alarms = []
+    for step in range(60):
+        body = talk.fail() if step % 7 == 0 else talk.run("ok", command=f"ls {step}")
+        if step % 13 == 5:
+            talk.say("done")
+            body = talk.ask(PROMPT + f" Part {step}.")
+        if step == 30:
+            rig.restart()
+        alarms.append(rig.send(body).alarm)
+
+    assert set(alarms) == {""}
+    assert len(entry_of(rig).hints) >= 2
+
+
+def test_what_the_client_changes_is_its_own_doing() -> None:
+    """An edited message, a dropped one, a shorter history, a compaction: no alarm, and injection goes on."""
+    rig, talk = begun()
+    edited = orjson.loads(talk.body())
+    edited["messages"][2]["content"][0]["content"] = "cleared"
+    edited["messages"] += [{"role": "assistant", "content": "x"}, {"role": "user", "content": "go on"}]
+    shorter = orjson.loads(talk.body())
+    shorter["messages"] = shorter["messages"][:1]
+    compacted = orjson.loads(talk.body())
+    summary = "This session is being continued from a previous conversation that ran out of context. Summary: …"
+    compacted["messages"] = [{"role": "user", "content": summary}] * 5
+    prepared = [rig.send(orjson.dumps(document)) for document in (edited, shorter, compacted)]
+
+    assert [one.alarm for one in prepared] == ["", "", ""]
+    assert all(one.insertions for one in prepared)
+
+
+def test_a_request_that_is_sent_again_raises_none() -> None:
+    """Also when the second attempt gets a hint that the first did not."""
+    rig, talk = Rig(), Talk()
+    rig.send(talk.ask("hello"))
+    talk.say("hi")
+    rig.send(talk.ask(PROMPT))
+    rig.snapshot = Snapshot.of([TASK])
+    again = rig.send(talk.body())
+
+    assert (again.alarm, len(again.insertions)) == ("", 1)
+    assert rig.send(talk.run("ok")).alarm == ""
+
+
+def test_conversations_with_a_derived_key_may_take_turns() -> None:
+    """Two runs of the same prompt in one run look like one conversation; what one was hinted the other was not."""
+    rig, one, other = Rig([FIX]), Talk(), Talk()
+    for talk in (one, other):
+        rig.send(talk.ask("fix it"), who(session_id=None))
+    alarms = [rig.send(talk.fail(command=command), who(session_id=None)).alarm for talk, command in
+              ((one, "pytest -q"), (other, "make"), (one, "pytest -q"), (other, "pytest -q"))]  # fmt: skip
+
+    assert alarms == [""] * 4
