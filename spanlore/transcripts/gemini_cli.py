@@ -4,6 +4,8 @@ in a document, and the line in JSONL. Files of Qwen Code's older versions look t
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from spanlore.genai.inference import Usage
@@ -12,6 +14,7 @@ from spanlore.transcripts.events import Answered, Event, Mark, Result, Said, Sto
 from spanlore.transcripts.loose import Lines, mapping, nanoseconds, number, objects, string, text_of
 
 HARNESS: Final = "gemini-cli"
+_DIRECTORY: Final = re.compile(r"Workspace Directories:\**\s*\n\s*- (/[^\n]+)")
 _CANCELLED: Final = "Request cancelled"
 
 
@@ -36,12 +39,18 @@ def read_lines(data: bytes) -> Transcript:
                 del messages[id_]
         elif "$set" in entry:
             about.update(mapping(entry["$set"]))
+            if "messages" in mapping(entry["$set"]):
+                messages = {string(one.get("id")) or str(at): (line, one) for at, one in _numbered(entry["$set"])}
         elif "type" in entry and "sessionId" not in entry:
             id_ = string(entry.get("id")) or f"line-{line}"
             messages[id_] = (messages[id_][0] if id_ in messages else line, entry)
         else:
             about.update(entry)
     return _transcript(about, list(messages.values()), lines.count, lines.malformed)
+
+
+def _numbered(changes: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    return enumerate(objects(changes.get("messages")))
 
 
 def _transcript(
@@ -51,8 +60,15 @@ def _transcript(
     for line, message in messages:
         events += _message(line, message)
     directories = about.get("directories")
-    cwd = string(directories[0]) if isinstance(directories, list) and directories else ""
+    cwd = string(directories[0]) if isinstance(directories, list) and directories else _stated(events)
     return Transcript(HARNESS, string(about.get("sessionId")), "", cwd, "", tuple(events), count, malformed)
+
+
+def _stated(events: list[Event]) -> str:
+    """The directory that the client's own first message names."""
+    first = events[0] if events else None
+    found = _DIRECTORY.search(first.blocks[0]) if isinstance(first, Said) and first.blocks else None
+    return found[1].strip() if found else ""
 
 
 def _message(line: int, message: dict[str, Any]) -> list[Event]:

@@ -21,20 +21,36 @@ BATCH_SPANS: Final = 500
 ATTEMPTS: Final = 6
 TIMEOUT_S: Final = 60.0
 _KNOWN: Final = """
-SELECT DISTINCT span_id FROM
+SELECT DISTINCT span_id, captured FROM
 (
-    SELECT span_id FROM inferences WHERE session_id = {session:String}
-    UNION ALL SELECT span_id FROM tool_calls WHERE session_id = {session:String}
-    UNION ALL SELECT span_id FROM turns WHERE session_id = {session:String}
+    SELECT span_id, if(source = 'wire', trace_id, '') AS captured FROM inferences WHERE session_id = {session:String}
+    UNION ALL SELECT span_id, '' FROM tool_calls WHERE session_id = {session:String}
+    UNION ALL SELECT span_id, '' FROM turns WHERE session_id = {session:String}
 )
 FORMAT JSONCompactEachRow
 """
+_SESSION: Final = """
+SELECT session_id FROM inferences WHERE response_id IN {ids:Array(String)} AND source = 'wire'
+ORDER BY start_time LIMIT 1 FORMAT JSONCompactEachRow
+"""
+MAX_ASKED: Final = 20
+"""Answers of a session that are looked for; the wire saw all of them or none."""
 _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Never through the proxy that the environment may name."""
 
 
 class CollectorError(RuntimeError):
     """The collector did not take the spans, or did not answer; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store has of a session."""
+
+    spans: frozenset[str] = frozenset()
+    """Ids, hex."""
+    captured_traces: frozenset[str] = frozenset()
+    """Turns whose answers the wire saw, hex."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +61,26 @@ class CollectorLink:
     clickhouse_port: int
     token: str
 
-    def known_spans(self, session_id: str) -> set[str]:
-        """Ids (hex) of the spans that are stored for a session."""
+    def known(self, session_id: str) -> Known:
+        """What is stored of a session."""
+        rows = self._rows(_KNOWN, session=session_id)
+        return Known(frozenset(row[0] for row in rows), frozenset(row[1] for row in rows if row[1]))
+
+    def session_of(self, response_ids: Sequence[str]) -> str:
+        """The session that the wire saw these answers in, '' when it saw none of them."""
+        asked = ",".join("'" + id_.replace("\\", "\\\\").replace("'", "\\'") + "'" for id_ in response_ids[:MAX_ASKED])
+        rows = self._rows(_SESSION, ids=f"[{asked}]") if asked else []
+        return str(rows[0][0]) if rows else ""
+
+    def _rows(self, sql: str, **parameters: str) -> list[list[str]]:
         basic = base64.b64encode(f"spanlore:{self.token}".encode()).decode()
-        query = urllib.parse.urlencode({"param_session": session_id})
+        query = urllib.parse.urlencode({f"param_{name}": value for name, value in parameters.items()})
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.clickhouse_port}/?{query}",
-            data=_KNOWN.encode(),
+            data=sql.encode(),
             headers={"Authorization": f"Basic {basic}"},
         )
-        return {json.loads(line)[0] for line in self._send(request).splitlines() if line.strip()}
+        return [json.loads(line) for line in self._send(request).splitlines() if line.strip()]
 
     def export(self, records: Sequence[SpanRecord]) -> int:
         """Delivers spans; how many were stored. They are committed when this returns."""

@@ -15,18 +15,22 @@ from typing import Final, Protocol
 
 from spanlore.redaction.values import Redact
 from spanlore.repository.checkout import locate
+from spanlore.semconv import gen_ai
 from spanlore.spans.place import Workplace
-from spanlore.spans.record import SpanRecord
+from spanlore.spans.record import SpanKind, SpanRecord
 from spanlore.transcripts import opencode
-from spanlore.transcripts.events import Transcript
+from spanlore.transcripts.events import Answered, Transcript
 from spanlore.transcripts.opencode_storage import export_at
 from spanlore.transcripts.reading import UnknownFormatError, read_transcript
 from spanlore_proxy.capture.strip import strip_records
+from spanlore_proxy.importers.collecting import Known
 from spanlore_proxy.importers.opencode_db import UnreadableDatabaseError, exports_in
 from spanlore_proxy.importers.places import DATABASE
 from spanlore_proxy.importers.replay import SOURCE, session_id_of, spans_of
 
 REMEMBERED: Final = "imports.json"
+NAMELESS: Final = frozenset({"pi", "mini-swe-agent"})
+"""Agents whose requests name no session: what the wire saw of them is found by the answers' ids."""
 SETTLED_NS: Final = 60 * 10**9
 """A file that was not written for this long is over, as far as an import is concerned."""
 
@@ -34,8 +38,12 @@ SETTLED_NS: Final = 60 * 10**9
 class Store(Protocol):
     """Where spans go."""
 
-    def known_spans(self, session_id: str) -> set[str]:
-        """Ids (hex) of the spans that are stored for a session."""
+    def known(self, session_id: str) -> Known:
+        """What is stored of a session."""
+        ...
+
+    def session_of(self, response_ids: list[str]) -> str:
+        """The session that the wire saw these answers in, '' when it saw none of them."""
         ...
 
     def export(self, records: list[SpanRecord]) -> int:
@@ -162,6 +170,8 @@ def _import(
         return
     out.sessions += 1
     session_id = session_id_of(transcript, mark)
+    if store is not None and transcript.harness in NAMELESS:
+        session_id = store.session_of(_response_ids(transcript)) or session_id
     records = [
         record
         for group in spans_of(
@@ -172,9 +182,23 @@ def _import(
     out.spans += len(records)
     if store is None:
         return
-    known = store.known_spans(session_id)
-    new = [record for record in records if record.span_id.hex() not in known]
+    known = store.known(session_id)
+    new = [record for record in records if not _is_known(record, known)]
     out.new_spans += store.export(strip_records(new) if rules.is_metadata_only else new) if new else 0
+
+
+def _response_ids(transcript: Transcript) -> list[str]:
+    answers = (event for event in transcript.events if isinstance(event, Answered) and event.is_response_id)
+    return list(dict.fromkeys(answer.answer for answer in answers))
+
+
+def _is_known(record: SpanRecord, known: Known) -> bool:
+    """Whether the store has that span, or, of an answer whose provider's id the file does not keep, whether the wire
+    saw the answers of its turn."""
+    if record.span_id.hex() in known.spans:
+        return True
+    is_answer = record.kind is SpanKind.CLIENT and gen_ai.RESPONSE_ID not in record.attributes
+    return is_answer and record.trace_id.hex() in known.captured_traces
 
 
 def workplace_of(transcript: Transcript, repository: str) -> Workplace:

@@ -36,4 +36,4 @@ def refusing() -> Iterator[int]:
 def test_a_refusal_is_told_with_its_reason(refusing: int) -> None:
     """What will not pass with time is not tried again."""
     with pytest.raises(CollectorError, match=r"401.*who are you"):
-        CollectorLink(refusing, refusing, "t").known_spans("s")
+        CollectorLink(refusing, refusing, "t").known("s")

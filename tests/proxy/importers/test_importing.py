@@ -11,6 +11,7 @@ from pathlib import Path
 from spanlore.redaction.redact import Redactor
 from spanlore.spans.record import SpanRecord
 from spanlore_proxy.capture.redacting import redact_with
+from spanlore_proxy.importers.collecting import Known
 from spanlore_proxy.importers.importing import SETTLED_NS, Imported, Memory, Rules, import_all, import_file
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -24,8 +25,18 @@ class Shelf:
     def __init__(self) -> None:
         self.records: dict[str, SpanRecord] = {}
 
-    def known_spans(self, session_id: str) -> set[str]:
-        return {key for key, one in self.records.items() if one.attributes["spanlore.session.id"] == session_id}
+    def known(self, session_id: str) -> Known:
+        mine = [one for one in self.records.values() if one.attributes["spanlore.session.id"] == session_id]
+        captured = (one.trace_id.hex() for one in mine if one.attributes["spanlore.source"] == "wire")
+        return Known(frozenset(one.span_id.hex() for one in mine), frozenset(captured))
+
+    def session_of(self, response_ids: Sequence[str]) -> str:
+        sessions = (
+            str(one.attributes["spanlore.session.id"])
+            for one in self.records.values()
+            if one.attributes.get("gen_ai.response.id") in response_ids
+        )
+        return next(sessions, "")
 
     def export(self, records: Sequence[SpanRecord]) -> int:
         before = len(self.records)
@@ -74,6 +85,33 @@ def test_a_growing_file_adds_what_is_new(tmp_path: Path) -> None:
 
     assert (early.is_open, early.new_spans) == (True, 1)
     assert shelf.records.keys() == whole.records.keys() and len(whole.records) == 8
+
+
+def test_what_the_wire_saw_is_not_told_again(tmp_path: Path) -> None:
+    """Codex keeps no ids of answers: those of a turn that was captured are passed over; a turn that was not is told."""
+    shelf, file = Shelf(), session(tmp_path, turns=2)
+    done(file, shelf)
+    first, *_ = sorted(
+        (one for one in shelf.records.values() if one.kind.value == "Client"), key=lambda one: one.start_time_ns
+    )
+    captured = replace(first, span_id=b"captured", attributes={**first.attributes, "spanlore.source": "wire"})
+    wire = Shelf()
+    wire.export([captured])
+
+    assert done(file, wire).new_spans == 6  # of eight, without the first turn's two answers
+
+
+def test_a_nameless_session_is_found_by_its_answers(tmp_path: Path) -> None:
+    """pi tells the API no session; the answers' ids say which captured one the file belongs to."""
+    shelf, file = Shelf(), session(tmp_path)
+    file.write_text(file.read_text().replace('"role": "assistant"', '"role": "assistant", "responseId": "resp_1"'))
+    done(file, shelf)
+    taken = next(one for one in shelf.records.values() if "gen_ai.response.id" in one.attributes)
+    wire = Shelf()
+    wire.export([replace(taken, attributes={**taken.attributes, "spanlore.session.id": "s-of-the-wire"})])
+    done(file, wire)
+
+    assert {one.attributes["spanlore.session.id"] for one in wire.records.values()} == {"s-of-the-wire"}
 
 
 def test_nothing_secret_is_stored(tmp_path: Path) -> None:
