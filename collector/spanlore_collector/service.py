@@ -16,6 +16,7 @@ from aiohttp import web
 
 from spanlore.memory.sharing import Sharing
 from spanlore.settings import Paths, Settings
+from spanlore.spans.price import use_own_prices
 from spanlore_collector.api.guard import guard
 from spanlore_collector.api.memories import MemoryRoutes
 from spanlore_collector.api.status import StatusRoutes
@@ -57,6 +58,7 @@ class Service:
 
     def __init__(self, settings: Settings, paths: Paths) -> None:
         self._settings = settings
+        use_own_prices(settings.prices)
         self._paths = paths
         self._store: Store = store_of(settings.clickhouse_url, paths.store_dir)
         self._token = paths.token()

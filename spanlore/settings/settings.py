@@ -214,6 +214,13 @@ class NotesSettings(_Section):
     inside_working_tree: bool = Field(False, description="On: the directory may lie inside a git working tree.")
 
 
+class BudgetSettings(_Section):
+    """What agents may cost before their user is warned; nothing is ever stopped."""
+
+    usd_per_day: float = Field(0, ge=0, description="Warn when today's calls cost more, US dollars; 0: never.")
+    usd_per_session: float = Field(0, ge=0, description="Warn of sessions that cost more, US dollars; 0: never.")
+
+
 class WebSettings(_Section):
     """The web page."""
 
@@ -231,6 +238,11 @@ class Settings(_Section):
         default_factory=dict,
         description="Sends a host elsewhere: `api.anthropic.com=http://127.0.0.1:9100,…` (gateways, local models).",
     )
+    prices: dict[str, str] = Field(
+        default_factory=dict,
+        description="Own prices, US dollars a million tokens: `my-model=3/15,…` as input/output[/cache read[/cache "
+        "write]].",
+    )
     proxy: ProxySettings = Field(default_factory=lambda: ProxySettings())
     collector: CollectorSettings = Field(default_factory=lambda: CollectorSettings())
     retention: RetentionSettings = Field(default_factory=lambda: RetentionSettings())
@@ -241,6 +253,25 @@ class Settings(_Section):
     judge: JudgeSettings = Field(default_factory=lambda: JudgeSettings())
     notes: NotesSettings = Field(default_factory=lambda: NotesSettings())
     web: WebSettings = Field(default_factory=lambda: WebSettings())
+    budget: BudgetSettings = Field(default_factory=lambda: BudgetSettings())
+
+    @field_validator("prices", mode="before")
+    @classmethod
+    def _priced(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        pairs = [word.split("=", 1) for word in value.split(",") if word.strip()]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError("write model=input/output, separated by commas")
+        return {model.strip(): price.strip() for model, price in pairs}
+
+    @field_validator("prices")
+    @classmethod
+    def _are_prices(cls, value: dict[str, str]) -> dict[str, str]:
+        for model, price in value.items():
+            if not re.fullmatch(r"\d+(\.\d+)?(\s*/\s*\d+(\.\d+)?){1,3}", price):
+                raise ValueError(f"the price of {model} must be like 3/15 or 3/15/0.3/3.75, not {price!r}")
+        return value
 
     @field_validator("upstreams", mode="before")
     @classmethod

@@ -23,7 +23,7 @@ import psutil
 import spanlore
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
-from spanlore.spans.price import load_prices
+from spanlore.spans.price import load_prices, use_own_prices
 from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.addon import CaptureAddon
 from spanlore_proxy.capture.base_urls import BaseUrls
@@ -116,6 +116,7 @@ class ProxyService:
         self.address = (host, port)
         own_addresses = frozenset((name, port) for name in (host, "localhost", "127.0.0.1", "::1"))
         self.addon.own_addresses = self._base_urls.own_addresses = own_addresses
+        use_own_prices(self._settings.prices)
         load_prices()
         self._recorder.start()
         await self._proxy.start(listening)

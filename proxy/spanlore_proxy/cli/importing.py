@@ -44,6 +44,7 @@ def register(app: typer.Typer) -> None:
 def run(agent: str, paths: list[Path], *, dry_run: bool, follow: bool, repository: str, as_json: bool) -> int:
     """The command; its exit code."""
     from spanlore.settings import Paths, child_environment, load_settings
+    from spanlore.spans.price import use_own_prices
     from spanlore_proxy.importers.collecting import CollectorError
     from spanlore_proxy.importers.importing import REMEMBERED, Memory, import_all
     from spanlore_proxy.importers.places import PATTERNS, agent_named, files_below, own_files
@@ -68,6 +69,7 @@ def run(agent: str, paths: list[Path], *, dry_run: bool, follow: bool, repositor
         say(f"no sessions of {agent} where it keeps them; name a PATH")
         return WRONG
     settings, state = load_settings(), Paths.from_environ(environment)
+    use_own_prices(settings.prices)
     if settings.capture.mode == "off":
         say("capture is off (`capture.mode`): nothing is imported")
         return WRONG

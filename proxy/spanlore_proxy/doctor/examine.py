@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from spanlore_proxy.doctor import agents, house, live_key, records
+from spanlore_proxy.doctor import agents, budget, house, live_key, records
 from spanlore_proxy.doctor.finding import Finding, Severity
 from spanlore_proxy.doctor.scene import Scene
 
@@ -28,6 +28,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     records.injection,
     records.attested,
     records.prefix_alarm,
+    budget.budget,
 )
 
 

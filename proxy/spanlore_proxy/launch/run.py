@@ -80,7 +80,7 @@ def prepare(
     via: Via = Via.PROXY,
 ) -> Launch:
     """Writes the run file and puts together what is exec'ed."""
-    for text in warnings(daemon, settings, environ, via):
+    for text in (*warnings(daemon, settings, environ, via), *_over_budget(daemon, settings, paths, environ)):
         say(text)
     if via is Via.BASE_URL:
         return _by_base_url(argv, program, daemon, paths, environ, say)
@@ -142,6 +142,22 @@ def warnings(daemon: Daemon, settings: Settings, environ: Mapping[str, str], via
     if via is Via.PROXY and bypassed("api.anthropic.com", environ):
         out.append("NO_PROXY keeps LLM API hosts away from every proxy, spanlore's too: nothing will be captured.")
     return out
+
+
+def _over_budget(daemon: Daemon, settings: Settings, paths: Paths, environ: Mapping[str, str]) -> list[str]:
+    """What has cost more than the user wants to spend; asked only where a budget is set."""
+    if not (settings.budget.usd_per_day or settings.budget.usd_per_session):
+        return []
+    from spanlore_proxy.doctor.budget import budget
+    from spanlore_proxy.doctor.finding import Severity
+    from spanlore_proxy.doctor.scene import Scene
+
+    try:
+        found = list(budget(Scene(paths, settings, environ, time.time_ns(), daemon)))
+    except Exception as error:
+        # Whatever it is: a budget that can't be looked at must not keep the agent from starting.
+        return [f"the budget can't be checked: {error}"]
+    return [f"{finding.says}; {finding.do}" for finding in found if finding.severity >= Severity.WARNING]
 
 
 def become(launch: Launch, say: Say) -> int:

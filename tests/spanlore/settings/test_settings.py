@@ -159,3 +159,17 @@ def test_child_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert child_environment({"A": "2", "B": "3"}).items() >= {("A", "2"), ("B", "3")}
     assert child_environment({})["A"] == "1"
     assert "A" not in child_environment({}, without=("A",))
+
+
+def test_prices_and_budgets(tmp_path: Path) -> None:
+    """From the environment as one line, from the file as a table; what is no price is told."""
+    paths = Paths(config_dir=tmp_path, state_dir=tmp_path)
+    named = load_settings({"SPANLORE_PRICES": "my-model=3/15, other=1/2/0.1/1.5"}, paths).prices
+    paths.config_file.write_text('[prices]\n"my-model" = "3/15"\n[budget]\nusd_per_day = 5\n')
+    filed = load_settings({}, paths)
+
+    assert named == {"my-model": "3/15", "other": "1/2/0.1/1.5"}
+    assert (filed.prices, filed.budget.usd_per_day) == ({"my-model": "3/15"}, 5)
+    for wrong in ("my-model", "my-model=3", "my-model=cheap"):
+        with pytest.raises(SettingsError, match="SPANLORE_PRICES"):
+            load_settings({"SPANLORE_PRICES": wrong}, paths)

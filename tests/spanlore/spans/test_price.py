@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
 
 from spanlore.genai.inference import Dialect, Inference, Usage
-from spanlore.spans.price import PRICE_VERSION, price_of
+from spanlore.spans.price import PRICE_VERSION, price_of, use_own_prices
 
 
 def inference(usage: Usage, *, provider: str = "anthropic", model: str | None = "claude-opus-4-5") -> Inference:
@@ -64,3 +65,33 @@ def test_prices_are_loaded_before_they_are_needed() -> None:
         "assert 'genai_prices.data' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.fixture
+def own() -> Iterator[None]:
+    """Prices of the user's for one test."""
+    use_own_prices({"my-*": "1/2", "my-model": "3/15/0.3/3.75", "claude-opus-4-5": "0/0"})
+    yield
+    use_own_prices({})
+
+
+@pytest.mark.usefixtures("own")
+def test_own_prices_come_first() -> None:
+    """By exact name, then by pattern, whoever the provider is; cache at its own rates, or at the input's."""
+    exact = price_of(inference(Usage(1_000_000, 100_000, 500_000, 100_000), provider="local", model="My-Model"))
+    pattern = price_of(inference(Usage(1_000_000, 0, 500_000), provider="local", model="my-other"))
+    free = price_of(inference(Usage(1_000_000, 1_000_000)))
+
+    assert exact is not None and exact.total_usd == Decimal("1.2") + Decimal("0.15") + Decimal("0.375") + Decimal("1.5")
+    assert pattern is not None and pattern.total_usd == Decimal(1)
+    assert free is not None and free.total_usd == 0
+    assert exact.version.startswith("own ") and exact.version != pattern.version
+    assert price_of(inference(Usage(1, 1), model="no-such-model")) is None
+
+
+def test_a_price_that_is_none_is_refused() -> None:
+    """And the old ones stay."""
+    for text in ("3", "a/b", "1/2/3/4/5", "-1/2", "nan/1"):
+        with pytest.raises(ValueError, match="is no price"):
+            use_own_prices({"m": text})
+    assert price_of(inference(Usage(1, 1), model="m")) is None
