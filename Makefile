@@ -21,7 +21,7 @@ help:
 demo: $(INSTALLED)
 	$(BIN)/spanlore demo --agent $(AGENT)
 
-test: lint agents
+test: lint agents chromium
 	$(BIN)/pytest $(PYTEST)
 
 test-agents: $(INSTALLED)
@@ -44,6 +44,9 @@ format: $(INSTALLED)
 
 agents:
 	@sh tools/agents.sh
+
+chromium:
+	@sh tools/chromium.sh
 
 install: $(INSTALLED)
 

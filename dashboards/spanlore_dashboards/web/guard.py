@@ -32,7 +32,8 @@ HEADERS: Final = {
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
+    # Not `no-referrer`: browsers then send forms with `Origin: null`, and ours could not be told from others'.
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }

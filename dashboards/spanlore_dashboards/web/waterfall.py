@@ -7,6 +7,7 @@ press everything else into a line. The overview above has one scale for all, wit
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,6 +20,7 @@ IDLE_NS: Final = 5_000_000_000
 """Longer stretches in which nothing ran are cut out of the overview."""
 CUT_SHARE: Final = 0.012
 """Width of a cut in the overview, as a share of what is shown."""
+MAX_INDENT: Final = 7
 SIDE: Final = "side"
 
 
@@ -45,7 +47,21 @@ class Bar:
     cost_usd: float | None = None
     notes: tuple[tuple[str, str], ...] = ()
     """(word, style): injected, retry, error, compaction …"""
-    has_children: bool = False
+
+    @property
+    def indent(self) -> int:
+        """Steps to the right; deeper ones stand below each other."""
+        return min(self.depth, MAX_INDENT)
+
+    @property
+    def run_start(self) -> float:
+        """Where the bar's second part begins."""
+        return round(self.start + self.wait, 3)
+
+    @property
+    def run_width(self) -> float:
+        """Its width, never too small to be seen."""
+        return round(max(self.width - self.wait, 0.3), 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +164,7 @@ def overview(turns: Iterable[TurnNode]) -> Overview:
 class _Axis:
     def __init__(self, pieces: list[tuple[int, int]], cut_ns: float) -> None:
         self._pieces, self._offsets, at = pieces, list[float](), 0.0
+        self._starts = [start for start, _ in pieces]
         for start, end in pieces:
             self._offsets.append(at)
             at += end - start + cut_ns
@@ -155,10 +172,11 @@ class _Axis:
 
     def at(self, time_ns: int) -> float:
         """Percent of the width."""
-        for (start, end), offset in zip(reversed(self._pieces), reversed(self._offsets), strict=True):
-            if time_ns >= start:
-                return round(100 * (offset + min(time_ns, end) - start) / self.total, 3)
-        return 0.0
+        n = bisect_right(self._starts, time_ns) - 1
+        if n < 0:
+            return 0.0
+        start, end = self._pieces[n]
+        return round(100 * (self._offsets[n] + min(time_ns, end) - start) / self.total, 3)
 
 
 def _strokes(rows: Iterable[tuple[str, int, int]], axis: _Axis) -> tuple[Stroke, ...]:
@@ -262,7 +280,6 @@ def _add_tool(tool: ToolNode, depth: int, scale: _Scale, count: _Count) -> None:
             0.0,
             int(row["duration_ns"]),
             notes=((reason, row["outcome"]),) if reason else (),
-            has_children=bool(tool.turns),
         )
     )
     for turn in tool.turns:
@@ -285,7 +302,6 @@ def _add_agent(turn: TurnNode, depth: int, scale: _Scale, count: _Count) -> None
             round(scale.at(last) - start, 3),
             0.0,
             last - first,
-            has_children=bool(turn.chats or turn.tools),
         )
     )
     _fill(turn, depth + 1, scale, count)
@@ -311,7 +327,6 @@ def _chat_bar(chat: ChatNode, depth: int, scale: _Scale) -> Bar:
         row["output_tokens"],
         row["cost_usd"],
         tuple(_chat_notes(row)),
-        bool(chat.tools),
     )
 
 
