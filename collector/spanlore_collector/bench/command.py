@@ -1,8 +1,9 @@
-"""`spanlore bench ingest`."""
+"""`spanlore bench ingest` and `spanlore bench store`."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import typer
 
@@ -10,22 +11,51 @@ from spanlore.main import group
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `bench ingest`."""
+    """Adds `bench ingest` and `bench store`."""
+    made = group(app, "bench", "Measure speed, as ratios within one run.")
+    made.command("ingest")(ingest)
+    made.command("store")(store)
 
-    @group(app, "bench", "Measure speed, as ratios within one run.").command("ingest")
-    def ingest(
-        spans: int = typer.Option(10_240, min=512, help="Spans a round."),
-        batch: int = typer.Option(512, min=1, help="Spans a request."),
-        senders: int = typer.Option(4, min=1, help="Requests at once."),
-        rounds: int = typer.Option(3, min=1, help="Rounds; their median counts."),
-        as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
-    ) -> None:
-        """Spans a second until they can be queried, against the engine alone; memory of the collector."""
-        from spanlore_collector.bench.ingest import Plan, measure, table
 
-        result = measure(Plan(spans, batch, senders, rounds))
-        typer.echo(table(result))
-        if as_json:
-            typer.echo(json.dumps(result))
-        if not result["within_budget"]:
-            raise typer.Exit(1)
+def ingest(
+    sizes: str = typer.Option("10240", "--spans", help="Spans a round; several sizes as 10000,100000,1000000."),
+    batch: int = typer.Option(512, min=1, help="Spans a request."),
+    senders: int = typer.Option(4, min=1, help="Requests at once."),
+    rounds: int = typer.Option(3, min=1, help="Rounds of each size; their median counts."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
+) -> None:
+    """Spans a second until they can be queried, against the engine alone; latency; memory of the collector."""
+    from spanlore_collector.bench.ingest import Plan, measure
+
+    _show(measure(Plan(_numbers(sizes), batch, senders, rounds)), as_json=as_json)
+
+
+def store(
+    sessions: int = typer.Option(40, min=1, help="Sessions of 48 spans."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
+) -> None:
+    """Bytes on disk against the distinct content of sessions, and whether resending their history adds any."""
+    from spanlore_collector.bench.store import measure
+
+    _show(measure(sessions), as_json=as_json)
+
+
+def _show(result: dict[str, Any], *, as_json: bool) -> None:
+    from spanlore_collector.bench.ingest import table
+
+    typer.echo(table(result))
+    if as_json:
+        typer.echo(json.dumps(result))
+    if not result["within_budget"]:
+        raise typer.Exit(1)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(int(word) for word in text.split(","))
+    except ValueError:
+        numbers = (0,)
+    if min(numbers) < 512:
+        typer.echo(f"spanlore: --spans is one number or several, each at least 512, not {text!r}", err=True)
+        raise typer.Exit(2)
+    return numbers

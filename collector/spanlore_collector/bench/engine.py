@@ -13,9 +13,12 @@ from collections.abc import Sequence
 
 from spanlore_collector.bench.sample import sample_spans
 from spanlore_collector.store.client import Store
-from spanlore_collector.store.inserting import Inserter, tables_of
+from spanlore_collector.store.inserting import Inserter, tables_of, token_of
 from spanlore_collector.store.migrate import migrate
 from spanlore_collector.store.rows import SpanRows, rows_of
+
+SLICE = 20_480
+"""Spans whose rows are in memory at once."""
 
 
 def main(folder: str, spans: str, batch: str) -> None:
@@ -25,15 +28,19 @@ def main(folder: str, spans: str, batch: str) -> None:
     migrate(client, store.database)
     inserter = Inserter(client)
     _insert(inserter, [_rows(20, seed=99)])
-    rows, size = _rows(int(spans), seed=1), int(batch)
-    batches = [rows[start : start + size] for start in range(0, len(rows), size)]
-    all_s = _insert(inserter, batches)
-    more = _rows(int(spans), seed=2)
-    traces_s = _insert(
-        inserter, [more[start : start + size] for start in range(0, len(more), size)], only="otel_traces"
-    )
+    total, size = int(spans), int(batch)
+    all_s, traces_s = 0.0, 0.0
+    for number, start in enumerate(range(0, total, SLICE)):
+        count = min(SLICE, total - start)
+        all_s += _insert(inserter, _batches(count, size, seed=number * 2 + 100))
+        traces_s += _insert(inserter, _batches(count, size, seed=number * 2 + 101), only="otel_traces")
     client.close()
     sys.stdout.write(json.dumps({"all_tables_s": all_s, "otel_traces_s": traces_s}) + "\n")
+
+
+def _batches(spans: int, size: int, seed: int) -> list[list[SpanRows]]:
+    rows = _rows(spans, seed)
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def _rows(spans: int, seed: int) -> list[SpanRows]:
@@ -43,10 +50,10 @@ def _rows(spans: int, seed: int) -> list[SpanRows]:
 def _insert(inserter: Inserter, batches: Sequence[Sequence[SpanRows]], only: str = "") -> float:
     tables = [tables_of(batch) for batch in batches]
     began = time.perf_counter()
-    for number, group in enumerate(tables):
+    for group, batch in zip(tables, batches, strict=True):
         for table, rows in group.items():
             if only in ("", table):
-                inserter.insert_table(table, rows, str(number))
+                inserter.insert_table(table, rows, token_of(batch))
     return time.perf_counter() - began
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 import orjson
@@ -26,23 +26,29 @@ from spanlore.spans.place import (
 from spanlore.spans.price import Price
 from spanlore.spans.record import SpanRecord
 
+type Speech = Callable[[random.Random, int], str]
+
 _STEPS_PER_TURN = 8
 _SYLLABLES = ("ka", "lo", "mi", "ren", "tu", "sha", "po", "vel", "da", "xi", "nor", "ba", "que", "fi", "gan", "hu")
 _PROGRAMS = ("pytest", "git", "rg", "uv", "make", "python")
 
 
-def sample_spans(count: int, *, seed: int = 1, start_time_ns: int = 1_790_000_000_000_000_000) -> list[SpanRecord]:
-    """`count` spans, the same for the same arguments."""
+def sample_spans(
+    count: int, *, seed: int = 1, start_time_ns: int = 1_790_000_000_000_000_000, text: Speech | None = None
+) -> list[SpanRecord]:
+    """`count` spans, the same for the same arguments. `text` gives what is said, instead of made-up words."""
     chance = random.Random(seed)
     out: list[SpanRecord] = []
     for session in range(count):
         if len(out) >= count:
             break
-        out.extend(_session(chance, f"session-{seed}-{session}", start_time_ns + session * 60_000_000_000))
+        out.extend(
+            _session(chance, f"session-{seed}-{session}", start_time_ns + session * 60_000_000_000, text or text_of)
+        )
     return out[:count]
 
 
-def _session(chance: random.Random, session_id: str, start_ns: int) -> Iterator[SpanRecord]:
+def _session(chance: random.Random, session_id: str, start_ns: int, text: Speech) -> Iterator[SpanRecord]:
     conversation = conversation_id_of(session_id, "", "")
     workplace = Workplace(
         harness="claude-code",
@@ -61,12 +67,12 @@ def _session(chance: random.Random, session_id: str, start_ns: int) -> Iterator[
             place = Place(session_id, False, conversation, trace_id, turn_id, turn, number)
             is_last = step == _STEPS_PER_TURN - 1
             turns = (Turn(trace_id, turn_id, turn, start_ns, now_ns, human, step + 1, step),) if is_last else ()
-            tools = (_tool(chance, f"toolu_{seed}_{step}", now_ns, number, turn),) if step else ()
+            tools = (_tool(chance, f"toolu_{seed}_{step}", now_ns, number, turn, text),) if step else ()
             injected = _injected(is_first=number == 0)
             observation = Observation(place, workplace, human if step == 0 else (), tools, turns, injected)
             price = Price(Decimal("0.012345678"), Decimal("0.01"), Decimal("0.002345678"))
             yield from encode(
-                _inference(chance, f"{seed}_{step}", now_ns, tools),
+                _inference(chance, f"{seed}_{step}", now_ns, tools, text),
                 observation,
                 request_seed=f"msg_{seed}_{step}",
                 price=price,
@@ -89,13 +95,13 @@ def _injected(*, is_first: bool) -> Injected:
     return Injected(ids, 560, orjson.dumps([block]).decode())
 
 
-def _tool(chance: random.Random, call_id: str, now_ns: int, step: int, turn: int) -> ToolExecution:
+def _tool(chance: random.Random, call_id: str, now_ns: int, step: int, turn: int, text: Speech) -> ToolExecution:
     program = chance.choice(_PROGRAMS)
     command = f"{program} {text_of(chance, 40)}"
     failed = chance.random() < 0.2
     return ToolExecution(
         call=ToolCall(call_id, "Bash", {"command": command}),
-        result=ToolResult(call_id, text_of(chance, 1700), failed),
+        result=ToolResult(call_id, text(chance, 1700), failed),
         start_time_ns=now_ns - 3_000_000_000,
         end_time_ns=now_ns,
         outcome=Outcome.FAILURE if failed else Outcome.SUCCESS,
@@ -111,9 +117,11 @@ def _tool(chance: random.Random, call_id: str, now_ns: int, step: int, turn: int
     )
 
 
-def _inference(chance: random.Random, seed: str, now_ns: int, tools: tuple[ToolExecution, ...]) -> Inference:
+def _inference(
+    chance: random.Random, seed: str, now_ns: int, tools: tuple[ToolExecution, ...], text: Speech
+) -> Inference:
     results = tuple(Message(Role.USER, (tool.result,)) for tool in tools if tool.result is not None)
-    said = text_of(chance, 300 if tools else 1700)
+    said = text(chance, 300 if tools else 1700)
     return Inference(
         dialect=Dialect.ANTHROPIC_MESSAGES,
         provider="anthropic",

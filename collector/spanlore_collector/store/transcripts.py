@@ -52,6 +52,9 @@ def search(source: RowSource, wanted: Wanted) -> list[Row]:
     """
     if not wanted.words:
         return []
+    # The index of words answers LIKE over lower(), which knows only ASCII; the position decides.
+    patterns = [_pattern(word) for word in wanted.words if word.isascii()]
+    likes = "".join(f"lower(body) LIKE {{like{number}:String}} AND " for number in range(len(patterns)))
     sql = f"""
 SELECT p.session_id AS session_id, p.span_id AS span_id, p.trace_id AS trace_id, p.time_ns AS time_ns,
        p.direction AS direction, p.role AS role, p.name AS name, c.snippet AS snippet, s.harness AS harness,
@@ -61,7 +64,7 @@ FROM
     SELECT hash, positionCaseInsensitiveUTF8(any(body), {{first:String}}) AS at,
            substringUTF8(any(body), greatest(toInt64(at) - {AROUND_CHARS}, 1), {2 * AROUND_CHARS}) AS snippet
     FROM content
-    WHERE arrayAll(word -> positionCaseInsensitiveUTF8(body, word) > 0, {{words:Array(String)}})
+    WHERE {likes}arrayAll(word -> positionCaseInsensitiveUTF8(body, word) > 0, {{words:Array(String)}})
     GROUP BY hash ORDER BY max(first_seen) DESC LIMIT {MAX_CONTENTS}
 ) AS c
 INNER JOIN
@@ -96,8 +99,15 @@ ORDER BY time_ns DESC, span_id, direction LIMIT {{limit:UInt32}}"""
         "repository": wanted.repository,
         "agent": wanted.agent,
         "limit": wanted.limit,
+        **{f"like{number}": pattern for number, pattern in enumerate(patterns)},
     }
     return source.rows(sql, values)
+
+
+def _pattern(word: str) -> str:
+    """For LIKE: the word anywhere in a text in lower case."""
+    escaped = word.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
 
 
 def messages(source: RowSource, session_id: str) -> list[Row]:
