@@ -19,6 +19,7 @@ from spanlore.settings import Paths, Settings
 from spanlore.spans.price import use_own_prices
 from spanlore_collector.api.guard import guard
 from spanlore_collector.api.memories import MemoryRoutes
+from spanlore_collector.api.recall import RecallRoutes
 from spanlore_collector.api.status import StatusRoutes
 from spanlore_collector.api.store import StoreRoutes
 from spanlore_collector.clickhouse_http.interface import ClickHouseInterface
@@ -105,10 +106,10 @@ class Service:
         self._stack.push_async_callback(asyncio.to_thread, writer.stop, STOP_WRITER_S)
         if clickhouse:
             await self._serve_clickhouse(clickhouse)
-        await self._serve_api(collector, writer, table)
+        await self._serve_api(collector, writer, table, sharing)
         return Ports(collector.getsockname()[1], clickhouse.getsockname()[1] if clickhouse else 0)
 
-    async def _serve_api(self, listener: socket.socket, writer: Writer, table: MemoryTable) -> None:
+    async def _serve_api(self, listener: socket.socket, writer: Writer, table: MemoryTable, sharing: Sharing) -> None:
         threads = self._stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="decode"))
         app = web.Application(middlewares=[guard(self._token)], client_max_size=MAX_BODY_BYTES)
         metrics = SelfMetrics(
@@ -128,6 +129,7 @@ class Service:
             self._stack.callback(pruning.cancel)
         Receiver(writer, threads, metrics).add_to(app)
         MemoryRoutes(table, writer).add_to(app)
+        RecallRoutes(table, sharing).add_to(app)
         StoreRoutes(self._store, writer, cluster).add_to(app)
         StatusRoutes(self._store, writer, table, metrics, self._paths, time.time_ns()).add_to(app)
         # Bodies are decompressed by the receiver, within its bounds and off the event loop.

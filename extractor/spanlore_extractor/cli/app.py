@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from spanlore.terminal import show
-from spanlore_extractor.cli import changes, effect, evaluate, mcp, memories, review, transcript
+from spanlore_extractor.cli import changes, effect, evaluate, mcp, memories, recall, review, transcript
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json, time_of
 
 
@@ -24,6 +24,7 @@ def commands(app: typer.Typer) -> None:
     review.register(app)
     changes.register(app)
     effect.register(app)
+    recall.register(app)
     evaluate.register(app)
     mcp.register(app)
 

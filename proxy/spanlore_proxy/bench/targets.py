@@ -66,6 +66,21 @@ def stage(folder: Path) -> Iterator[Stage]:
         yield Stage([Target("direct", url, None, str(cert)), bare, ours], paths)
 
 
+@contextlib.contextmanager
+def daemon(folder: Path) -> Iterator[tuple[Paths, dict[str, str]]]:
+    """A daemon with its state below `folder`, and the environment of a command that is to find it."""
+    environment = child_environment(_environment(folder))
+    paths = Paths.from_environ(environment)
+    paths.ensure()
+    with (folder / "spanlore.log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, "-m", "spanlore", "up"], env=environment, stdout=log, stderr=log)
+        try:
+            _wait(paths.daemon_file.exists, process, folder / "spanlore.log")
+            yield paths, environment
+        finally:
+            _stop(process)
+
+
 def free_port() -> int:
     """A port nobody listens on at this moment."""
     with socket.socket() as probe:

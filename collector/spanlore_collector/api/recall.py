@@ -1,0 +1,71 @@
+"""GET /v1/recall: the same choice that the proxy makes, from the memories as they are now."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+import orjson
+from aiohttp import web
+
+from spanlore.memory.sharing import Sharing
+from spanlore.recall.answer import Question, answer, candidate_to_json
+from spanlore.recall.snapshot import Snapshot
+from spanlore_collector.api.guard import problem
+from spanlore_collector.store.memories import MemoryTable
+
+MAX_LIMIT = 100
+
+
+class RecallRoutes:
+    """Keeps an index over the memories; it is made anew, off the event loop, when one was changed."""
+
+    def __init__(self, table: MemoryTable, sharing: Sharing) -> None:
+        self._table = table
+        self._sharing = sharing
+        self._snapshot = Snapshot()
+        self._making = asyncio.Lock()
+
+    def add_to(self, app: web.Application) -> None:
+        """Registers the route."""
+        app.router.add_get("/v1/recall", self.recall)
+
+    async def recall(self, request: web.Request) -> web.Response:
+        """{"candidates": […], "memories": n, "took_ms": t} for ?q=, ?scope=, ?harness=, ?sub_path=, ?limit= and
+        ?budget_tokens=."""
+        try:
+            question = _question(request.query)
+        except ValueError as error:
+            return problem(400, str(error))
+        snapshot = await self._current()
+        started_ns = time.perf_counter_ns()
+        candidates = answer(snapshot, question)
+        took_ms = (time.perf_counter_ns() - started_ns) / 1e6
+        document = {
+            "candidates": [candidate_to_json(candidate) for candidate in candidates],
+            "memories": len(snapshot.memories),
+            "took_ms": round(took_ms, 3),
+        }
+        return web.Response(body=orjson.dumps(document), content_type="application/json")
+
+    async def _current(self) -> Snapshot:
+        async with self._making:
+            etag, _ = self._table.snapshot()
+            if etag != self._snapshot.etag:
+                memories = [memory for memory in self._table.all() if memory.is_shown]
+                self._snapshot = await asyncio.to_thread(Snapshot.of, memories, etag, 0, self._sharing, self._snapshot)
+            return self._snapshot
+
+
+def _question(given: Mapping[str, str]) -> Question:
+    query = given.get("q", "").strip()
+    if not query:
+        raise ValueError("say what to recall: ?q=…")
+    try:
+        limit, budget = int(given.get("limit", "8")), int(given.get("budget_tokens", "250"))
+    except ValueError:
+        raise ValueError("limit and budget_tokens are numbers") from None
+    if not 0 < limit <= MAX_LIMIT or budget < 0:
+        raise ValueError(f"limit is 1 to {MAX_LIMIT}, budget_tokens is not negative")
+    return Question(query, given.get("scope", ""), given.get("harness", ""), given.get("sub_path", ""), limit, budget)

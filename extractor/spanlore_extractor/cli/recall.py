@@ -1,0 +1,109 @@
+"""`spanlore recall QUERY`: what memory has to say, and with --explain why this and not that.
+
+The daemon answers, which has the memories indexed; the command imports as little as it can.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from spanlore_extractor.cli.daemon import NOT_RUNNING, USAGE, WRONG, Json, fail, here
+
+TIMEOUT_S = 10.0
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `recall`."""
+    app.command("recall", help="What memory has to say about QUERY, without a model.")(recall)
+
+
+def recall(
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words, a command, a path; quotes not needed.")],
+    explain: Annotated[bool, typer.Option("--explain", help="All candidates, scores, what was cut and why.")] = False,
+    scope: Annotated[str, typer.Option(help="Scope key, `user`, or `repo` for this repository.")] = "repo",
+    agent: Annotated[str, typer.Option(help="Also what holds only for this agent: claude-code, codex, …")] = "",
+    kind: Annotated[str, typer.Option(help="Only of this kind: usage, environment, correction, …")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 8,
+    as_json: Json = False,
+) -> None:
+    """Ask memory as the proxy does for a prompt."""
+    where, sub_path = scope, ""
+    if scope == "repo":
+        place = here()
+        if not place.scope:
+            fail("this is not inside a git repository. Go to one, or say --scope SCOPE or --scope user.", USAGE)
+        where, sub_path = place.scope, place.sub_path
+    asked = {"q": " ".join(query), "scope": where, "harness": agent, "sub_path": sub_path, "limit": str(limit)}
+    document = ask(asked)
+    found = [item for item in document["candidates"] if not kind or item["kind"] == kind]
+    shown = found if explain else [item for item in found if item["cut"] in ("", "unclear")][:limit]
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({**document, "query": asked["q"], "scope": where, "candidates": shown}))
+        return
+    from spanlore.terminal import write
+
+    if not shown:
+        typer.echo(f"Nothing is known about that in {where}.", err=True)
+        return
+    write("\n".join(lines(shown, explain=explain)))
+    if explain:
+        write(f"\n{document['memories']} memories looked through in {document['took_ms']:.1f} ms")
+
+
+def lines(candidates: list[dict[str, Any]], *, explain: bool) -> list[str]:
+    """The candidates for people: by day of their newest evidence, or with their scores in the order of rank."""
+    import textwrap
+
+    out: list[str] = []
+    day = ""
+    ordered = candidates if explain else sorted(candidates, key=lambda item: -item["updated_at_ns"])
+    for item in ordered:
+        if not explain and (on := _day(item["updated_at_ns"])) != day:
+            day = on
+            out.append(day)
+        out += textwrap.wrap(
+            f"{item['id']}  {item['text']}", 80, subsequent_indent="    ", break_long_words=True, break_on_hyphens=False
+        )
+        if explain:
+            verdict = f"cut: {item['cut']}" if item["cut"] else "would be shown"
+            numbers = f"score {item['score']:.2f}, coverage {item['coverage']:.0%}, {item['tokens']} tokens"
+            out.append(f"    {verdict} · {numbers}")
+            out += textwrap.wrap(
+                f"matched {', '.join(item['matched'])} · {item['kind']}, {item['status']}, {item['scope']}",
+                80, initial_indent="    ", subsequent_indent="    ",
+            )  # fmt: skip
+    return out
+
+
+def ask(asked: dict[str, str]) -> dict[str, Any]:
+    """The daemon's answer, or an exit code with what to do."""
+    import json
+    from contextlib import closing
+    from http.client import HTTPConnection, HTTPException
+    from urllib.parse import urlencode
+
+    from spanlore.settings import Paths, child_environment
+
+    paths = Paths.from_environ(child_environment({}))
+    try:
+        port = int(json.loads(paths.daemon_file.read_text())["collector_port"])
+        headers = {"Authorization": f"Bearer {paths.token()}", "Connection": "close"}
+        with closing(HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)) as connection:
+            connection.request("GET", f"/v1/recall?{urlencode(asked)}", headers=headers)
+            with connection.getresponse() as answer:
+                document: dict[str, Any] = json.loads(answer.read())
+    except (OSError, ValueError, KeyError, TypeError, HTTPException):
+        fail("spanlore is not running, or does not answer. Start it with `spanlore up`.", NOT_RUNNING)
+    if answer.status != 200:
+        fail(f"the daemon says {answer.status}: {document.get('message', '')}", WRONG)
+    return document
+
+
+def _day(time_ns: int) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).date().isoformat() if time_ns else "no date"

@@ -1,0 +1,89 @@
+"""`spanlore recall` against a real daemon's collector."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from spanlore.memory.memory import Kind, Memory
+from spanlore.memory.operations import Operation, Verb
+from spanlore_extractor.cli.app import commands
+from support.collecting import Collecting
+from support.injecting import make_memory
+
+SCOPE = "example.org/recall"
+
+
+def spanlore(collector: Collecting, *arguments: str) -> Result:
+    app = typer.Typer()
+    commands(app)
+    return CliRunner().invoke(app, arguments, env=collector.environment)
+
+
+@pytest.fixture(scope="module")
+def known(collector: Collecting) -> list[Memory]:
+    """Three memories of a repository."""
+    memories = [
+        make_memory("alembic", scope=SCOPE, text="`alembic upgrade` fails; `make migrate` works.", value="make db"),
+        make_memory("tool", scope=SCOPE, text="The database of the sandbox is called sandbox.", value="sandbox"),
+        make_memory("codex", scope=SCOPE, harness="codex", kind=Kind.HARNESS, text="alembic upgrade wants a list."),
+    ]  # fmt: skip
+    collector.client.apply([Operation(Verb.ADDED, memory) for memory in memories])
+    return memories
+
+
+def test_what_is_known_is_told(collector: Collecting, known: list[Memory]) -> None:
+    """The memory with its id, under the day of its newest evidence."""
+    lines = spanlore(collector, "recall", "--scope", SCOPE, "alembic", "upgrade").stdout.splitlines()
+
+    assert lines[0] == "2026-09-21"
+    assert lines[1].startswith(known[0].id)
+    assert max(map(len, lines)) <= 80
+
+
+def test_explain_tells_scores_and_what_was_cut(collector: Collecting, known: list[Memory]) -> None:
+    """Every candidate, its matched words, and the reason; as JSON the same."""
+    asked = ("recall", "--scope", SCOPE, "--explain", "alembic upgrade of the database")
+    text = spanlore(collector, *asked).stdout
+    document: Any = json.loads(spanlore(collector, *asked, "--json").stdout)
+
+    assert "would be shown" in text
+    assert "cut: unclear" in text
+    assert "matched" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert [item["cut"] for item in document["candidates"]] == ["", "unclear"]
+    assert document["memories"] >= 2
+
+
+def test_filters(collector: Collecting, known: list[Memory]) -> None:
+    """What is bound to an agent comes only for it; kinds can be asked for."""
+    asked = ("recall", "--scope", SCOPE, "alembic upgrade", "--json")
+    for_codex = json.loads(spanlore(collector, *asked, "--agent", "codex", "--kind", "harness").stdout)
+
+    assert [item["id"] for item in for_codex["candidates"]] == [known[2].id]
+    assert known[2].id not in spanlore(collector, *asked).stdout
+
+
+def test_outside_of_a_repository_a_scope_is_needed(
+    collector: Collecting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what to do."""
+    monkeypatch.chdir(tmp_path)
+    result = spanlore(collector, "recall", "x")
+
+    assert result.exit_code == 2
+    assert "--scope" in result.stderr
+
+
+def test_without_a_daemon_it_says_so(tmp_path: Path) -> None:
+    """Exit code 3."""
+    app = typer.Typer()
+    commands(app)
+    environment = {"SPANLORE_STATE_DIR": str(tmp_path / "s"), "SPANLORE_CONFIG_DIR": str(tmp_path / "c")}
+    result = CliRunner().invoke(app, ["recall", "--scope", "user", "x"], env=environment)
+
+    assert result.exit_code == 3
+    assert "spanlore up" in result.stderr
