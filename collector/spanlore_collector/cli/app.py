@@ -117,6 +117,8 @@ def session(
         _deliver(_json({"session": one, "turns": session_tree.tree_to_json(tree)}), output)
     else:
         show(rendering.session_view(one, tree))
+        if not tree:
+            typer.echo("Nothing like that happened in it.", err=True)
 
 
 def search(
@@ -185,7 +187,7 @@ def _exported(store: RowSource, row: dict[str, Any], export: Format) -> str:
     from spanlore_collector.cli import export as exporting
     from spanlore_collector.store import transcripts, views
 
-    parts = transcripts.messages(store, row["session_id"])
+    parts = transcripts.messages(store, row["session_id"], with_turns=export is Format.OTLP)
     if export is Format.OTLP:
         return _json(exporting.otlp(transcripts.spans(store, row["session_id"]), parts))
     calls = views.session_spans(store, row["session_id"]).tool_calls

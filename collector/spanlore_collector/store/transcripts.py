@@ -110,10 +110,11 @@ def _pattern(word: str) -> str:
     return f"%{escaped}%"
 
 
-def messages(source: RowSource, session_id: str) -> list[Row]:
+def messages(source: RowSource, session_id: str, *, with_turns: bool = False) -> list[Row]:
     """Every part of a session once, in order: span_id, time_ns, direction, role, type, name, tool_call_id, body.
 
-    What a tool was given and gave back stands in the conversation and at the tool's own span; here it is the latter.
+    What a tool was given and gave back stands in the conversation and at the tool's own span. A turn's span repeats
+    what was asked and answered in it: those parts are left out, unless `with_turns`.
     """
     return source.rows(
         f"""
@@ -123,6 +124,7 @@ SELECT p.span_id AS span_id, p.trace_id AS trace_id, toUnixTimestamp64Nano(p.tim
 FROM
 (
     SELECT * FROM message_parts WHERE session_id = {{session:String}} AND direction NOT IN ('tools')
+      AND ({{turns:Bool}} OR span_id NOT IN (SELECT span_id FROM turns WHERE session_id = {{session:String}}))
     ORDER BY time, span_id, direction, message_index, part_index, ingested_at
     LIMIT 1 BY span_id, direction, message_index, part_index
 ) AS p
@@ -133,7 +135,7 @@ LEFT JOIN
     GROUP BY hash
 ) AS c ON c.hash = p.content_hash
 ORDER BY p.time, p.span_id, p.direction, p.message_index, p.part_index LIMIT {MAX_PARTS}""",
-        {"session": session_id},
+        {"session": session_id, "turns": with_turns},
     )
 
 

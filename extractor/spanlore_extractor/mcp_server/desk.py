@@ -6,15 +6,16 @@ Results are plain JSON-able dictionaries. What an agent says is kept as an agent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from spanlore.memory.memory import USER_SCOPE, Memory, Status
 from spanlore.memory.operations import Verb
-from spanlore.recall.index import Document, Index
-from spanlore.recall.rank import is_eligible, standing
+from spanlore.memory.sharing import Sharing
+from spanlore.recall.snapshot import Snapshot
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
 from spanlore_collector.store.api_client import MemoryClient, connect
@@ -86,14 +87,12 @@ class Desk:
     def recall(self, query: str = "", limit: int = 8, kind: str = "", branch: str = "") -> dict[str, Any]:
         """Memories that answer a question, best first, by day: {repository, memories, by_date}."""
         with self._daemon() as (_, client):
-            known = self._readable(client.snapshot())
-        known = [
-            memory
-            for memory in known
-            if (not kind or memory.kind.value == kind) and (not branch or memory.branch in ("", branch))
-        ]
-        found = ranked(known, query, max(1, min(limit, MAX_LIMIT)))
-        told = [shown(memory) for memory in found]
+            known = self._snapshot(client)
+
+        def admits(memory: Memory) -> bool:
+            return (not kind or memory.kind.value == kind) and (not branch or memory.branch in ("", branch))
+
+        told = [shown(memory) for memory in self._ranked(known, query, max(1, min(limit, MAX_LIMIT)), admits)]
         by_date: dict[str, list[str]] = {}
         for memory in told:
             by_date.setdefault(memory["date"], []).append(memory["id"])
@@ -129,14 +128,14 @@ class Desk:
                 named = {"session": current[0]["session_id"]}
                 session = reader.rows(_SESSION, named)[0]
                 given = list(reader.rows(_GIVEN, named)[0]["ids"])
-            known = self._readable(client.snapshot())
+            known = sum(1 for _ in self._snapshot(client).in_scope(workplace.scope, "", workplace.sub_path))
         return {
             "repository": workplace.scope,
             "branch": workplace.branch,
             "task": contexts.task(workplace.branch),
             "session": session,
             "memories_given": given,
-            "memories": len(known),
+            "memories": known,
         }
 
     def switch_context(self, branch: str = "", task: str = "", carry_task: bool = True) -> dict[str, Any]:
@@ -151,7 +150,7 @@ class Desk:
             after, carried = before.switched(to, self.now_ns(), task=task, here=here, carry=carry_task)
             client.set_mining_state(key_of(workplace.scope), after.to_json())
             last = reader.rows(_LAST_ON_BRANCH, {"scope": workplace.scope, "branch": to})
-            known = [memory for memory in self._readable(client.snapshot()) if memory.branch in ("", to)]
+            known = self._snapshot(client)
         doing = after.task(to)
         return {
             "repository": workplace.scope,
@@ -160,7 +159,9 @@ class Desk:
             "task": doing,
             "carried_over": carried,
             "last_session": last[0] if last else None,
-            "memories": [shown(memory) for memory in ranked(known, doing, 5)],
+            "memories": [
+                shown(memory) for memory in self._ranked(known, doing, 5, lambda memory: memory.branch in ("", to))
+            ],
         }
 
     def forget(self, memory_id: str) -> dict[str, Any]:
@@ -186,9 +187,21 @@ class Desk:
             raise DeskError("this is not inside a git repository; say scope `user` to remember it everywhere")
         return self.workplace.scope
 
-    def _readable(self, memories: Sequence[Memory]) -> list[Memory]:
-        scopes = (self.workplace.scope, USER_SCOPE)
-        return [memory for memory in memories if memory.scope in scopes and is_eligible(memory)]
+    def _snapshot(self, client: MemoryClient) -> Snapshot:
+        """What may be shown, with how repositories belong together."""
+        memory = self.settings.memory
+        return Snapshot.of(client.snapshot(), sharing=Sharing(memory.forks, memory.public_repositories))
+
+    def _ranked(self, known: Snapshot, query: str, limit: int, admits: Callable[[Memory], bool]) -> list[Memory]:
+        """Best first; by standing alone without a query. What is bound to one harness is left out: who asks is not
+        known for sure."""
+        place = self.workplace
+        if query.strip():
+            hits = known.search(place.scope, "", query, MAX_LIMIT, place.sub_path)
+            found = [hit.memory for hit in hits if admits(hit.memory)]
+        else:
+            found = list(islice(filter(admits, known.in_scope(place.scope, "", place.sub_path)), limit))
+        return found[:limit]
 
     def _contexts(self, client: MemoryClient) -> Contexts:
         return Contexts.from_json(client.mining_state(key_of(self.workplace.scope)))
@@ -202,14 +215,6 @@ class Desk:
                 yield reader, client
             finally:
                 client.close()
-
-
-def ranked(memories: Sequence[Memory], query: str, limit: int) -> list[Memory]:
-    """The memories that share words with the query, best first; by standing alone when there is no query."""
-    ordered = sorted(memories, key=standing)
-    if not query.strip():
-        return ordered[:limit]
-    return [hit.memory for hit in Index([Document.of(memory) for memory in ordered]).search(query, limit)]
 
 
 def shown(memory: Memory) -> dict[str, Any]:

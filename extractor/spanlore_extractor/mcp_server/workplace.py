@@ -20,13 +20,14 @@ class Workplace:
 
     scope: str = ""
     branch: str = ""
+    sub_path: str = ""
     run_id: str = ""
 
 
 def workplace_of(directory: Path, environ: Mapping[str, str]) -> Workplace:
     """The workplace of whoever started this process in `directory`."""
     checkout = locate(directory)
-    return Workplace(checkout.scope, checkout.branch, run_of(environ))
+    return Workplace(checkout.scope, checkout.branch, checkout.sub_path, run_of(environ))
 
 
 def run_of(environ: Mapping[str, str]) -> str:

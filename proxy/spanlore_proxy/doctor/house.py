@@ -113,6 +113,8 @@ def ports(scene: Scene) -> Iterator[Finding]:
         listening = {"proxy": running.proxy_port, "collector": running.collector_port}
         if running.clickhouse_port:
             listening["clickhouse"] = running.clickhouse_port
+        if running.web_port:
+            listening["web page"] = running.web_port
         silent = [f"{name} ({port})" for name, port in listening.items() if not _answers(port)]
         if silent:
             says = f"nothing listens on {', '.join(silent)}"
@@ -221,6 +223,7 @@ def _configured(settings: Settings) -> tuple[tuple[str, int], ...]:
         ("proxy.port", settings.proxy.port),
         ("collector.port", settings.collector.port),
         ("collector.clickhouse_port", settings.collector.clickhouse_port),
+        ("web.port", settings.web.port),
     )
 
 

@@ -73,6 +73,9 @@ def test_messages_of_a_session(reader: Reader) -> None:
     assert next(part["direction"] for part in parts if part["role"] == "user") == "input"
     assert len(bodies) == 2
     assert all(MARK in body for body in bodies)
+    asked = [part["body"] for part in parts if part["role"] == "user" and part["type"] == "text"]
+    assert asked == [f"Please find the {MARK} Walrus and its 100% 'friend'."]
+    assert len(transcripts.messages(reader, f"{MARK}-0", with_turns=True)) > len(parts)
     assert len({(p["span_id"], p["direction"], p["message_index"], p["part_index"]) for p in parts}) == len(parts)
 
 

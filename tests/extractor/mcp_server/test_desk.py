@@ -86,7 +86,7 @@ def test_session_info(desk: Desk, collector: Collecting) -> None:
     told = failing_tests(f"{scope}-now", time.time_ns() - 10**11, repository=scope)
     collector.send(told.spans())
     info = desk.session_info()
-    other = Desk(desk.settings, desk.paths, Workplace(scope, "main", "run-of-nobody"), time.time_ns)
+    other = Desk(desk.settings, desk.paths, Workplace(scope, "main", "", "run-of-nobody"), time.time_ns)
 
     assert (info["repository"], info["branch"]) == (scope, "main")
     assert info["session"]["session_id"] == f"{scope}-now"

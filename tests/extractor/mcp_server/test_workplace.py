@@ -12,7 +12,7 @@ def test_the_directory_and_the_run(tmp_path: Path) -> None:
     (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.org:o/app.git\n')
     environ = {"HTTPS_PROXY": "http://run-0a1b:secret@127.0.0.1:7717"}
 
-    assert workplace_of(tmp_path, environ) == Workplace("example.org/o/app", "topic", "run-0a1b")
+    assert workplace_of(tmp_path, environ) == Workplace("example.org/o/app", "topic", "", "run-0a1b")
     assert workplace_of(Path("/"), {}) == Workplace()
 
 
