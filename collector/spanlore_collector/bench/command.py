@@ -1,4 +1,4 @@
-"""`spanlore bench ingest` and `spanlore bench store`."""
+"""`spanlore bench ingest`, `spanlore bench store` and `spanlore bench queries`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from spanlore.main import group
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `bench ingest` and `bench store`."""
+    """Adds `bench ingest`, `bench store` and `bench queries`."""
     made = group(app, "bench", "Measure speed, as ratios within one run.")
     made.command("ingest")(ingest)
     made.command("store")(store)
+    made.command("queries")(queries)
 
 
 def ingest(
@@ -38,6 +39,22 @@ def store(
     from spanlore_collector.bench.store import measure
 
     _show(measure(sessions), as_json=as_json)
+
+
+def queries(
+    sizes: str = typer.Option("10000,100000,1000000", "--spans", help="Spans of the stores; several sizes."),
+    rounds: int = typer.Option(20, min=1, help="How often everything is asked."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
+) -> None:
+    """What people look at: last sessions, one session, dashboards; p50 and p95 as the store grows."""
+    from spanlore_collector.bench import queries as bench
+
+    result = bench.measure(bench.Plan(_numbers(sizes), rounds))
+    typer.echo(bench.table(result))
+    if as_json:
+        typer.echo(json.dumps(result))
+    if not result["within_budget"]:
+        raise typer.Exit(1)
 
 
 def _show(result: dict[str, Any], *, as_json: bool) -> None:

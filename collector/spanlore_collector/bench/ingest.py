@@ -84,7 +84,7 @@ def measure(plan: Plan) -> dict[str, Any]:
 def _round(plan: Plan, spans: int, number: int) -> Round:
     with tempfile.TemporaryDirectory() as folder:
         alone = _engine(Path(folder), spans, plan.batch)
-    with tempfile.TemporaryDirectory() as folder, _collector(Path(folder)) as running:
+    with tempfile.TemporaryDirectory() as folder, running_collector(Path(folder)) as running:
         start_bytes = running.process.memory_info().rss
         collected_s = send_all(running, spans, plan.batch, plan.senders, seed=number + 10)
         end_bytes = running.process.memory_info().rss
@@ -158,7 +158,8 @@ def _engine(folder: Path, spans: int, batch: int) -> dict[str, float]:
 
 
 @contextmanager
-def _collector(folder: Path) -> Iterator[Running]:
+def running_collector(folder: Path) -> Iterator[Running]:
+    """Starts one whose state is in `folder`; ends it."""
     paths = Paths(folder / "config", folder)
     environment = child_environment(
         {

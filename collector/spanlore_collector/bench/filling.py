@@ -1,0 +1,86 @@
+"""`python -m spanlore_collector.bench.filling DIR SPANS`: an embedded store with that many spans, fast.
+
+The first 10,000 spans are a coding agent's day and go the collector's own way into all tables (`bench.sample`,
+`store.inserting`). The others are copies of those rows that the engine makes, one copy a day: with ids of their own and
+another day in every time, so that sessions, traces, partitions and sizes are those of so many spans. Content is not
+copied: the copies name the content of the first day. Prints JSON: rows by table.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from clickhouse_connect.driver.client import Client
+
+from spanlore_collector.bench.sample import sample_spans
+from spanlore_collector.store.client import Store
+from spanlore_collector.store.inserting import COLUMNS, Inserter
+from spanlore_collector.store.migrate import migrate
+from spanlore_collector.store.rows import rows_of
+
+DAY_SPANS = 10_000
+_BATCH = 2_000
+_COPIES_AT_ONCE = 10
+"""Below the engine's bound of 100 partitions an insert, and the memory of one."""
+_HEX_IDS = frozenset({"trace_id", "span_id", "parent_span_id", "TraceId", "SpanId", "ParentSpanId"})
+_TEXT_IDS = frozenset(
+    {"session_id", "conversation", "parent_conversation", "tool_call_id", "response_id", "provider_request_id"}
+)
+
+
+def main(folder: str, spans: str) -> None:
+    """Fills and prints."""
+    store = Store(f"chdb://{folder}")
+    client = store.connect(database="default")
+    migrate(client, store.database)
+    fill(client, int(spans))
+    rows = {table: client.command(f"SELECT count() FROM {table}") for table in COLUMNS}
+    client.close()
+    sys.stdout.write(json.dumps(rows) + "\n")
+
+
+def fill(client: Client, spans: int) -> None:
+    """Puts `spans` spans into an empty store, to the next whole day beyond the first."""
+    first = [rows_of(span, 1_790_000_000_000) for span in sample_spans(min(spans, DAY_SPANS))]
+    inserter = Inserter(client)
+    for start in range(0, len(first), _BATCH):
+        inserter.insert([first[start : start + _BATCH]])
+    days = -(-spans // DAY_SPANS)
+    for table in COLUMNS:
+        if table != "content" and days > 1:
+            _copy(client, table, days)
+
+
+def _copy(client: Client, table: str, days: int) -> None:
+    described = client.query(f"DESCRIBE TABLE {table}").result_rows
+    columns = [(str(row[0]), str(row[1])) for row in described]
+    made = ", ".join(f"{_of_copy(name, kind)} AS `{name}`" for name, kind in columns)
+    names = ", ".join(f"`{name}`" for name, _ in columns)
+    client.command(f"CREATE TABLE first_day ENGINE = Memory AS SELECT {names} FROM {table}")
+    for start in range(1, days, _COPIES_AT_ONCE):
+        copies = min(_COPIES_AT_ONCE, days - start)
+        client.command(
+            f"INSERT INTO {table} ({names}) SELECT {made} FROM first_day AS f "
+            f"CROSS JOIN (SELECT number + {start} AS day FROM numbers({copies})) AS d"
+        )
+    client.command("DROP TABLE first_day SYNC")
+
+
+def _of_copy(name: str, kind: str) -> str:
+    """The column of a copy, from that of the first day and the number of the copy's day."""
+    column, own = f"f.`{name}`", f"concat(f.`{name}`, '~', toString(d.day))"
+    if name in _HEX_IDS:
+        return f"if({column} = '', '', substring(lower(hex(MD5({own}))), 1, length({column})))"
+    if name in _TEXT_IDS:
+        return f"if({column} = '', '', {own})"
+    if kind.startswith("DateTime"):
+        return f"{column} + toIntervalDay(d.day)"
+    if name == "SpanAttributes":
+        session = f"concat({column}['spanlore.session.id'], '~', toString(d.day))"
+        return f"CAST(mapUpdate({column}, map('spanlore.session.id', {session})), '{kind}')"
+    return column
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
