@@ -24,9 +24,7 @@ _BATCH = 2_000
 _COPIES_AT_ONCE = 10
 """Below the engine's bound of 100 partitions an insert, and the memory of one."""
 _HEX_IDS = frozenset({"trace_id", "span_id", "parent_span_id", "TraceId", "SpanId", "ParentSpanId"})
-_TEXT_IDS = frozenset(
-    {"session_id", "conversation", "parent_conversation", "tool_call_id", "response_id", "provider_request_id"}
-)
+_TEXT_IDS = frozenset({"conversation", "parent_conversation", "tool_call_id", "response_id", "provider_request_id"})
 
 
 def main(folder: str, spans: str) -> None:
@@ -69,17 +67,24 @@ def _copy(client: Client, table: str, days: int) -> None:
 
 def _of_copy(name: str, kind: str) -> str:
     """The column of a copy, from that of the first day and the number of the copy's day."""
-    column, own = f"f.`{name}`", f"concat(f.`{name}`, '~', toString(d.day))"
+    column = f"f.`{name}`"
+    if name == "session_id":
+        return _random_id(column)
     if name in _HEX_IDS:
-        return f"if({column} = '', '', substring(lower(hex(MD5({own}))), 1, length({column})))"
+        return f"if({column} = '', '', substring({_random_id(column)}, 1, length({column})))"
     if name in _TEXT_IDS:
-        return f"if({column} = '', '', {own})"
+        return f"if({column} = '', '', concat({column}, '~', toString(d.day)))"
     if kind.startswith("DateTime"):
         return f"{column} + toIntervalDay(d.day)"
     if name == "SpanAttributes":
-        session = f"concat({column}['spanlore.session.id'], '~', toString(d.day))"
+        session = _random_id(f"{column}['spanlore.session.id']")
         return f"CAST(mapUpdate({column}, map('spanlore.session.id', {session})), '{kind}')"
     return column
+
+
+def _random_id(column: str) -> str:
+    """As random as agents' ids are: the sessions of a day lie nowhere near each other."""
+    return f"lower(hex(MD5(concat({column}, '~', toString(d.day)))))"
 
 
 if __name__ == "__main__":

@@ -38,9 +38,11 @@ def list_sessions(
     since_ns: int = 0,
 ) -> list[Row]:
     """Newest sessions first; `repository` is any part of the scope key, `agent` a harness."""
+    # Without a filter the newest are known from two columns, and only theirs are added up.
+    newest = "" if repository or agent or only_failed or since_ns else f"session_id IN ({_NEWEST}) AND "
     return source.rows(
         f"SELECT {_SESSION} FROM sessions "
-        "WHERE ({repository:String} = '' OR position(repository, {repository:String}) > 0) "
+        f"WHERE {newest}({{repository:String}} = '' OR position(repository, {{repository:String}}) > 0) "
         "AND ({agent:String} = '' OR harness = {agent:String}) "
         "AND end_time >= fromUnixTimestamp64Nano({since:Int64}) "
         "AND (NOT {failed:Bool} OR failures > 0) "
@@ -49,13 +51,25 @@ def list_sessions(
     )
 
 
+_NEWEST = (
+    "SELECT session_id FROM ("
+    "SELECT session_id, min(start_time) AS start FROM inferences GROUP BY session_id "
+    "UNION ALL SELECT session_id, min(start_time) FROM tool_calls GROUP BY session_id "
+    "UNION ALL SELECT session_id, min(start_time) FROM turns WHERE call_class = 'main' GROUP BY session_id "
+    "UNION ALL SELECT session_id, start FROM ("
+    "SELECT session_id, channel = 'user_message' AND call_class = 'main' AND turn_index = 0 AS is_first, "
+    "min(time) AS start FROM human_messages GROUP BY session_id, is_first) WHERE is_first"
+    ") GROUP BY session_id ORDER BY min(start) DESC LIMIT {limit:UInt32}"
+)
+
+
 def sessions_named(source: RowSource, prefix: str) -> list[Row]:
-    """The sessions whose id begins so; at most 6, since more than one is an error anyway."""
-    return source.rows(
-        f"SELECT {_SESSION} FROM sessions "
-        "WHERE startsWith(session_id, {prefix:String}) ORDER BY start_time_ns DESC LIMIT 6",
-        {"prefix": prefix},
-    )
+    """The session of that id, else those whose id begins so; at most 6, since more than one is an error anyway."""
+    sql = f"SELECT {_SESSION} FROM sessions WHERE {{condition}} ORDER BY start_time_ns DESC LIMIT 6"
+    for condition in ("session_id = {prefix:String}", "startsWith(session_id, {prefix:String})"):
+        if found := source.rows(sql.replace("{condition}", condition), {"prefix": prefix}):
+            return found
+    return []
 
 
 def session_spans(source: RowSource, session_id: str) -> SessionSpans:
