@@ -1,4 +1,4 @@
-"""`python -m spanlore_collector.bench.filling DIR SPANS`: an embedded store with that many spans, fast.
+"""`python -m spanlore_collector.bench.filling DIR SPANS [DAY_SPANS]`: an embedded store with that many spans, fast.
 
 The first 10,000 spans are a coding agent's day and go the collector's own way into all tables (`bench.sample`,
 `store.inserting`). The others are copies of those rows that the engine makes, one copy a day: with ids of their own and
@@ -27,24 +27,24 @@ _HEX_IDS = frozenset({"trace_id", "span_id", "parent_span_id", "TraceId", "SpanI
 _TEXT_IDS = frozenset({"conversation", "parent_conversation", "tool_call_id", "response_id", "provider_request_id"})
 
 
-def main(folder: str, spans: str) -> None:
+def main(folder: str, spans: str, day_spans: str = str(DAY_SPANS)) -> None:
     """Fills and prints."""
     store = Store(f"chdb://{folder}")
     client = store.connect(database="default")
     migrate(client, store.database)
-    fill(client, int(spans))
+    fill(client, int(spans), int(day_spans))
     rows = {table: client.command(f"SELECT count() FROM {table}") for table in COLUMNS}
     client.close()
     sys.stdout.write(json.dumps(rows) + "\n")
 
 
-def fill(client: Client, spans: int) -> None:
+def fill(client: Client, spans: int, day_spans: int = DAY_SPANS) -> None:
     """Puts `spans` spans into an empty store, to the next whole day beyond the first."""
-    first = [rows_of(span, 1_790_000_000_000) for span in sample_spans(min(spans, DAY_SPANS))]
+    first = [rows_of(span, 1_790_000_000_000) for span in sample_spans(min(spans, day_spans))]
     inserter = Inserter(client)
     for start in range(0, len(first), _BATCH):
         inserter.insert([first[start : start + _BATCH]])
-    days = -(-spans // DAY_SPANS)
+    days = -(-spans // day_spans)
     for table in COLUMNS:
         if table != "content" and days > 1:
             _copy(client, table, days)
