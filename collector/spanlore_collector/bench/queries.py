@@ -183,5 +183,8 @@ def _collector(folder: Path, spans: int) -> Iterator[tuple[Reader, psutil.Proces
     held = json.loads(filled.stdout)["otel_traces"]
     if held < spans:
         raise RuntimeError(f"the store holds {held} spans, not {spans}")
-    with running_collector(folder) as running, Reader(f"http://127.0.0.1:{running.clickhouse_port}", running.token) as reader:
+    with (
+        running_collector(folder) as running,
+        Reader(f"http://127.0.0.1:{running.clickhouse_port}", running.token) as reader,
+    ):
         yield reader, running.process
