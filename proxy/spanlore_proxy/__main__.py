@@ -31,13 +31,17 @@ async def run(settings: Settings, paths: Paths, listen_fd: int | None) -> None:
     # mitmproxy takes seconds to import; wrong settings are told before that.
     from spanlore_proxy.capture.master import adopt, listen
     from spanlore_proxy.capture.service import serving
+    from spanlore_proxy.launch.orphan import before_end, hand_over
 
     listening = listen(settings.proxy.port) if listen_fd is None else adopt(listen_fd)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with serving(settings, paths, listening):
+    async with serving(settings, paths, listening) as service:
+        before_end(
+            lambda: hand_over(paths, listening.fileno(), lambda: service.running > 0, lambda: service.connections)
+        )
         # What is loaded by now stays: left out of every collection, which else would look at 120,000 objects each time
         # and hold up whoever is being served for 50 ms and more.
         gc.collect()

@@ -267,3 +267,25 @@ def test_wrong_config_is_told(text: str | None, told: str) -> None:
     assert told in done.stderr
     assert str(stage.paths.config_file) in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_wrong_config_costs_no_agent() -> None:
+    """`run` says what is wrong and runs the agent: through the daemon if one is up, else without the proxy; with
+    `--require` not at all."""
+    agent = ("--", "sh", "-c", 'echo "proxy=$HTTPS_PROXY"')
+    with Stage("http://127.0.0.1:1") as stage:
+        stage.up()
+        stage.paths.config_dir.mkdir(parents=True, exist_ok=True)
+        stage.paths.config_file.write_text("[injection]\nenabeld = true\n")
+        through = stage.spanlore("run", *agent, check=False)
+        refused = stage.spanlore("run", "--require", *agent, check=False)
+        stage.paths.config_file.unlink()
+        stage.spanlore("down", "--force")
+        stage.paths.config_file.write_text("[injection\n")
+        alone = stage.spanlore("run", *agent, check=False)
+
+    assert (through.returncode, through.stdout.startswith("proxy=http://run-")) == (0, True)
+    assert "injection.enabeld" in through.stderr and "goes on with the settings" in through.stderr
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (alone.returncode, alone.stdout) == (0, "proxy=\n")
+    assert "not valid TOML" in alone.stderr and "runs WITHOUT the proxy" in alone.stderr

@@ -11,11 +11,14 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
 
 from spanlore_proxy.capture.recorder import MAX_LAG_NS
 from spanlore_proxy.demo.stage import Stage
 from spanlore_proxy.demo.store_view import StoreView, wait_until
+from spanlore_proxy.launch.daemon import running_daemon
+from spanlore_proxy.launch.runs import new_run, write_run
 from support.model_server import ModelServer, Reply, Say
 from support.proxied import ProxiedClient
 
@@ -52,18 +55,18 @@ class Work:
     kills: list[tuple[float, str]] = field(default_factory=list)
     is_over: bool = False
 
-    def go_on(self) -> None:
+    def go_on(self, answers: int = ANSWERS) -> None:
         """Returns when the clients got some more answers."""
-        wanted = len(self.answered) + ANSWERS
+        wanted = len(self.answered) + answers
         assert wait_until(lambda: len(self.answered) >= wanted)
 
     def proxy_kills(self) -> list[float]:
         return [time_s for time_s, name in self.kills if name == "proxy"]
 
 
-def keep_asking(stage: Stage, work: Work) -> None:
+def keep_asking(stage: Stage, work: Work, port: int = 0) -> None:
     """A client that says the next thing as soon as the last is answered, and again what failed."""
-    client, said = ProxiedClient(stage.paths), ["go"]
+    client, said = ProxiedClient(stage.paths, port=port), ["go"]
     while not work.is_over:
         try:
             response = client.infer(*said, stream=True)
@@ -126,3 +129,44 @@ def test_kills_cost_only_what_was_under_way() -> None:
         assert len(work.failed) <= 2 * CLIENTS * len(kills)
         for table, key in DOUBLED.items():
             assert store.rows(f"SELECT count() - uniqExact({key}) AS n FROM {table}")[0]["n"] in (0, "0"), table
+
+
+def test_a_killed_supervisor_is_replaced_while_agents_work() -> None:
+    """No request fails and none is lost: the proxy goes on until nothing is under way, and hands its socket to a new
+    daemon with the same ports. Without an agent everything ends."""
+    work = Work()
+    with ModelServer(lambda request: Reply((Say("ok"),), event_delay_s=0.002)) as server, Stage(server.url) as stage:
+        stage.up()
+        before = running_daemon(stage.paths)
+        assert before is not None
+        run = new_run("claude-code", stage.project, os.getpid(), time.time_ns())
+        write_run(stage.paths, run)
+        asking = (stage, work, before.proxy_port)
+        clients = [
+            threading.Thread(target=keep_asking, args=asking) for _ in range(2)
+        ]  # so few that nothing is under way at times
+        for client in clients:
+            client.start()
+        try:
+            work.go_on(20)
+            os.kill(before.pid, signal.SIGKILL)
+            work.go_on(20)
+            assert wait_until(lambda: running_daemon(stage.paths) is not None, 60)
+            work.go_on(20)
+        finally:
+            work.is_over = True
+            for client in clients:
+                client.join()
+        after = running_daemon(stage.paths)
+        assert after is not None and after.pid != before.pid
+        assert (after.proxy_port, after.collector_port) == (before.proxy_port, before.collector_port)
+        assert after.clickhouse_port == before.clickhouse_port
+        assert work.failed == []
+        store = StoreView(stage.paths)
+        assert wait_until(lambda: work.answered.keys() <= stored(store)), "captured exchanges are lost"
+
+        (stage.paths.runs_dir / f"{run.run_id}.json").unlink()
+        os.kill(after.pid, signal.SIGKILL)
+        pids = [child.pid for child in after.processes]
+        assert wait_until(lambda: not any(map(psutil.pid_exists, pids)), 30)
+        assert running_daemon(stage.paths) is None

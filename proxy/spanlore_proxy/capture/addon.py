@@ -110,8 +110,8 @@ class CaptureAddon:
 
     @property
     def running(self) -> int:
-        """Exchanges that are not over."""
-        return sum(len(exchanges) for exchanges in self._live.values())
+        """Exchanges that are not over. Safe from any thread."""
+        return sum(map(len, list(self._live.values())))
 
     def is_serving(self) -> bool:
         """Whether a request has begun to arrive and has not left yet. Safe from any thread."""

@@ -53,6 +53,7 @@ from spanlore_proxy.launch.ca import ensure_ca
 GRACE_S: Final = 4.0
 """Running exchanges get this long to end after SIGTERM; the supervisor's own patience is longer."""
 FLUSH_S: Final = 3.0
+QUIET_S: Final = 0.1
 RESTART_S: Final = 1.0
 RESTORED_CONVERSATIONS: Final = 500
 
@@ -130,7 +131,7 @@ class ProxyService:
         """Ends everything in order."""
         self._proxy.stop_accepting()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.addon.idle.wait(), grace_s)
+            await asyncio.wait_for(self._quiet(), grace_s)
         await self._proxy.close()
         for task in self._tasks:
             task.cancel()
@@ -139,6 +140,25 @@ class ProxyService:
             _log.error("the recorder did not end in %.0f s; exchanges in its queue are lost", FLUSH_S)
         self._status.write()
         self._closing.close()
+
+    async def _quiet(self) -> None:
+        """Nothing is under way, and whoever is connected has had a moment to ask: one that is still shaking hands has
+        no exchange yet, and would be cut off."""
+        asked = -1
+        while self.connections and asked != (asked := self.counts.count(counters.REQUESTS)):
+            await self.addon.idle.wait()
+            await asyncio.sleep(QUIET_S)
+        await self.addon.idle.wait()
+
+    @property
+    def running(self) -> int:
+        """Exchanges under way. From any thread."""
+        return self.addon.running
+
+    @property
+    def connections(self) -> int:
+        """Clients that are connected. From any thread."""
+        return self._proxy.connections
 
     def describe(self) -> dict[str, Any]:
         """The status document, see `status`."""
@@ -158,8 +178,8 @@ class ProxyService:
             "delivery_trouble": self._shipper.trouble,
             "overhead_ns": self.addon.overheads.percentiles(),
             "agents": {name: asdict(agent) for name, agent in sorted(self._recorder.agents.items())},
-            "running": self.addon.running,
-            "connections": self._proxy.connections,
+            "running": self.running,
+            "connections": self.connections,
             "resident_bytes": psutil.Process().memory_info().rss,
         }
 

@@ -28,17 +28,21 @@ def register(app: typer.Typer) -> None:
     @app.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
     def run(
         agent: list[str] = typer.Argument(help="The agent and its arguments, as you would type them."),
-        require: bool = typer.Option(False, "--require", help="Don't start the agent if the daemon can't be started."),
+        require: bool = typer.Option(False, "--require", help="Don't start the agent without the proxy."),
         via: Via = VIA,
     ) -> None:
         """Run an agent through the proxy: `spanlore run -- claude`."""
-        from spanlore.settings import Paths, child_environment, load_settings
-        from spanlore_proxy.launch.run import run_agent
+        from spanlore.settings import Paths, SettingsError, child_environment, load_settings
+        from spanlore_proxy.launch.run import run_agent, run_with_wrong_settings
         from spanlore_proxy.launch.start import DaemonStartError
 
         paths = Paths.from_environ(child_environment({}))
         try:
             code = run_agent(agent, load_settings(paths=paths), paths, say, require=require, via=via)
+        except SettingsError as error:
+            if require:
+                raise
+            code = run_with_wrong_settings(agent, error, paths, say, via)
         except DaemonStartError as error:
             say(str(error))
             code = NOT_RUNNING

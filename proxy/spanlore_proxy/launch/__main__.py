@@ -1,6 +1,8 @@
-"""The detached daemon: `python -m spanlore_proxy.launch READY_FD`, started by `ensure_daemon`."""
+"""The detached daemon: `python -m spanlore_proxy.launch READY_FD [LISTENING_FD]`, started by `ensure_daemon`, or by the
+proxy of one that was killed, with the socket it listens on (`orphan`)."""
 
 import os
+import socket
 import sys
 
 from spanlore.settings import Paths, SettingsError, child_environment, load_settings
@@ -14,4 +16,5 @@ if __name__ == "__main__":
     except SettingsError as error:
         os.write(ready_fd, str(error).encode())
         sys.exit(2)
-    sys.exit(serve(settings, paths, ready_fd))
+    listening = socket.socket(fileno=int(sys.argv[2])) if len(sys.argv) > 2 else None
+    sys.exit(serve(settings, paths, ready_fd, listening))

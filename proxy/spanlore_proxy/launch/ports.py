@@ -36,9 +36,12 @@ class Ports:
         return int(self.proxy.getsockname()[1])
 
 
-def settle(settings: Settings) -> Ports:
-    """Raises: PortTakenError."""
-    proxy = _bind(settings.proxy.port, "proxy.port")
+def settle(settings: Settings, proxy: socket.socket | None = None) -> Ports:
+    """`proxy`: the socket that the proxy has listened on so far.
+
+    Raises: PortTakenError.
+    """
+    proxy = proxy or _bind(settings.proxy.port, "proxy.port")
     others: list[socket.socket] = []
     try:
         others.append(_bind(settings.collector.port, "collector.port"))

@@ -2,7 +2,7 @@
 
 The agent is exec'ed, not spawned: exit code, signals, terminal, process group and job control are its own because it
 is the process. Without a daemon the agent runs all the same, unproxied, and the user is told (the first promise: any
-trouble of ours means pass-through); `--require` makes that an error.
+trouble of ours means pass-through); `--require` makes that an error. So it is with a configuration that is wrong.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import spanlore
-from spanlore.settings import Paths, Settings, child_environment
+from spanlore.settings import Paths, Settings, SettingsError, child_environment
+from spanlore.settings.settings import InjectionSettings
+from spanlore.spans.place import Workplace
 from spanlore_proxy.launch import base_urls
 from spanlore_proxy.launch.agents import Via, harness_of, takes_client_block, with_client_block
 from spanlore_proxy.launch.ca import ensure_trust
-from spanlore_proxy.launch.daemon import Daemon, settings_digest
+from spanlore_proxy.launch.daemon import Daemon, running_daemon, settings_digest
 from spanlore_proxy.launch.environment import agent_environment, bypassed, other_proxy, proxy_url
 from spanlore_proxy.launch.runs import Run, new_run, shell_run, write_run
 from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon
@@ -64,9 +66,29 @@ def run_agent(
     except (DaemonStartError, OSError) as error:
         if require:
             raise DaemonStartError(str(error)) from error
-        say(f"{error}\n{argv[0]} runs WITHOUT the proxy: nothing is captured and no memory is given.")
-        launch = Launch(program, tuple(argv), {})
+        return run_unproxied(argv, str(error), say)
     return become(launch, say)
+
+
+def run_with_wrong_settings(argv: Sequence[str], error: SettingsError, paths: Paths, say: Say, via: Via) -> int:
+    """Becomes the agent although the configuration can't be read: no agent may fail for a typo in ours.
+
+    Through the daemon, if one runs: its settings are those it was started with. Nothing is handed to the client then,
+    since the settings might be against it. Else without the proxy.
+    """
+    if running_daemon(paths) is None:
+        return run_unproxied(argv, str(error), say)
+    say(f"{error}\nUntil that is mended the running daemon goes on with the settings it was started with.")
+    return run_agent(argv, Settings(injection=InjectionSettings(enabled=False)), paths, say, via=via)
+
+
+def run_unproxied(argv: Sequence[str], trouble: str, say: Say) -> int:
+    """Becomes the agent as if spanlore were not there, and says why. Returns as `run_agent`."""
+    program = shutil.which(argv[0], path=child_environment({}).get("PATH"))
+    if program is None:
+        return _not_started(argv[0], say)
+    say(f"{trouble}\n{argv[0]} runs WITHOUT the proxy: nothing is captured and no memory is given.")
+    return become(Launch(program, tuple(argv), {}), say)
 
 
 def prepare(
@@ -194,9 +216,11 @@ def _client_block(run: Run, settings: Settings, paths: Paths, say: Say) -> str:
     """The session block for a client that signs what it sends; '' when there is nothing to say."""
     # Only a subscription's run needs them.
     from spanlore_proxy.capture.snapshot import read_snapshot
-    from spanlore_proxy.injection.injector import client_block
+    from spanlore_proxy.injection.injector import client_block, is_off
 
-    if paths.kill_file.exists() or _is_off(run, settings) or not paths.snapshot_file.exists():
+    workplace = Workplace(repository=run.repository, cwd=run.cwd)
+    is_excluded = is_off(workplace, settings.capture.off_repositories)
+    if paths.kill_file.exists() or is_excluded or not paths.snapshot_file.exists():
         return ""
     try:
         snapshot = read_snapshot(paths.snapshot_file)
@@ -205,12 +229,3 @@ def _client_block(run: Run, settings: Settings, paths: Paths, say: Say) -> str:
         # A process shell: whatever is wrong with the snapshot must not keep the agent from starting.
         say(f"no memory is given: {error}")
         return ""
-
-
-def _is_off(run: Run, settings: Settings) -> bool:
-    """Whether the user excluded the repository by its scope key, or a directory the agent works in."""
-    cwd = Path(run.cwd)
-    return any(
-        run.repository in (name, f"path:{name}") or cwd.is_relative_to(name)
-        for name in settings.capture.off_repositories
-    )

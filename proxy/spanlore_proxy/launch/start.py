@@ -11,6 +11,7 @@ import logging
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -32,8 +33,9 @@ class DaemonStartError(RuntimeError):
     """There is no daemon and none could be started. The message says why."""
 
 
-def serve(settings: Settings, paths: Paths, ready_fd: int) -> int:
-    """The detached daemon's process: runs until it is told to stop. Returns its exit code."""
+def serve(settings: Settings, paths: Paths, ready_fd: int, listening: socket.socket | None = None) -> int:
+    """The detached daemon's process: runs until it is told to stop. Returns its exit code. `listening` is the proxy's
+    socket, where one is taken over."""
     # Imported here: a command that only looks for a running daemon needs none of it.
     from spanlore_proxy.launch.ports import PortTakenError
     from spanlore_proxy.launch.supervisor import StartError, Supervisor
@@ -49,7 +51,7 @@ def serve(settings: Settings, paths: Paths, ready_fd: int) -> int:
             os.close(ready_fd)
 
     async def run() -> None:
-        await Supervisor(settings, paths).run(lambda daemon: say(UP))
+        await Supervisor(settings, paths, listening=listening).run(lambda daemon: say(UP))
 
     try:
         asyncio.run(run())

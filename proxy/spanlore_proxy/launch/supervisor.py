@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -89,12 +90,19 @@ class Supervisor:
     """One daemon's life."""
 
     def __init__(
-        self, settings: Settings, paths: Paths, made: Callable[[Paths, Ports], list[Program]] = programs
+        self,
+        settings: Settings,
+        paths: Paths,
+        made: Callable[[Paths, Ports], list[Program]] = programs,
+        *,
+        listening: socket.socket | None = None,
     ) -> None:
-        """`made` names the processes, in the order they start."""
+        """`made` names the processes, in the order they start; `listening` is the socket of a proxy whose supervisor
+        was killed."""
         self._settings = settings
         self._paths = paths
         self._programs = made
+        self._listening = listening
         self._started_at_ns = 0
         self._ports: Ports | None = None
         self._children: list[Child] = []
@@ -117,7 +125,7 @@ class Supervisor:
             await end_leftovers(lock.before.processes if lock.before else ())
             prune_runs(self._paths, time.time_ns())
             ensure_ca(self._paths)
-            self._ports = port_settling.settle(self._settings)
+            self._ports = port_settling.settle(self._settings, self._listening)
             try:
                 await self._serve(on_up)
             finally:

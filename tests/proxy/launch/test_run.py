@@ -162,12 +162,15 @@ def test_without_daemon_the_agent_runs_all_the_same(tmp_path: Path) -> None:
     assert refused.stderr.startswith("spanlore: ")
 
 
-def test_wrong_settings_are_told(paths: Paths) -> None:
-    """A configuration error is the user's to mend: exit code 2, no agent."""
+def test_wrong_settings_cost_no_agent(paths: Paths) -> None:
+    """A configuration error is the user's to mend, so they are told; the agent runs, unless the proxy is required."""
     done = run(paths, "--", "sh", "-c", "echo agent", SPANLORE_PROXY_PORT="many")
+    refused = run(paths, "--require", "--", "sh", "-c", "echo agent", SPANLORE_PROXY_PORT="many")
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "SPANLORE_PROXY_PORT" in done.stderr
+    assert (done.returncode, done.stdout) == (0, "agent\n")
+    assert "SPANLORE_PROXY_PORT" in done.stderr and "WITHOUT the proxy" in done.stderr
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "SPANLORE_PROXY_PORT" in refused.stderr
 
 
 def snapshot(scope: str) -> str:
