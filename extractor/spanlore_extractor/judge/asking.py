@@ -1,0 +1,153 @@
+"""One question to the model, through the Anthropic SDK, at any Anthropic-compatible address.
+
+The call goes straight there: no proxy of the environment is used, so the judge's own traffic is never captured, mined
+or given memories. It is made once; whether to ask again is for the caller's purse to say. Answers are bounded in size
+and in time, whatever the server does.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anthropic
+import orjson
+
+from spanlore.genai.inference import Dialect, Inference, Usage
+from spanlore.spans.price import price_of
+from spanlore_extractor.judge.verdict import TOOL, WorthlessAnswerError, tool
+
+MAX_OUTPUT_TOKENS: Final = 600
+MAX_ANSWER_BYTES: Final = 256 * 1024
+
+
+class UnavailableError(RuntimeError):
+    """The API can't or won't answer now. The message says why; `retry_after_s` when it said itself."""
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a call cost."""
+
+    model: str
+    input_tokens: int
+    """Cache reads and writes included."""
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    usd: float | None
+    """None: the model's price is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back; `data` is the input of the tool call, or the fault is in `fault`."""
+
+    cost: Cost
+    data: object = None
+    fault: str = ""
+
+
+class Model:
+    """The model at one address."""
+
+    def __init__(self, api_key: str, base_url: str, model: str, timeout_s: float) -> None:
+        self.name = model
+        self._timeout_s = timeout_s
+        self._client = anthropic.Anthropic(
+            api_key=api_key,
+            base_url=base_url,
+            timeout=timeout_s,
+            max_retries=0,
+            http_client=anthropic.DefaultHttpxClient(trust_env=False),
+        )
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._client.close()
+
+    def ask(self, prompt: str, question: str) -> Answer:
+        """Asks once. The prompt comes first and never changes, so that the API can cache it.
+
+        Raises:
+            UnavailableError: no answer, or one that asks for a pause.
+            WorthlessAnswerError: the API refuses this question.
+        """
+        try:
+            body = self._send(prompt, question)
+        except (anthropic.BadRequestError, anthropic.RequestTooLargeError, anthropic.UnprocessableEntityError) as error:
+            raise WorthlessAnswerError(f"the API refuses the question: {_told(error)}") from None
+        except anthropic.APIStatusError as error:
+            raise UnavailableError(_told(error), _retry_after_s(error)) from None
+        except (anthropic.AnthropicError, OSError) as error:
+            raise UnavailableError(f"{type(error).__name__}: {str(error)[:200]}") from None
+        return _answer(body, self.name)
+
+    def _send(self, prompt: str, question: str) -> bytes:
+        end_s = time.monotonic() + self._timeout_s
+        with self._client.messages.with_streaming_response.create(
+            model=self.name,
+            max_tokens=MAX_OUTPUT_TOKENS,
+            system=[{"type": "text", "text": prompt, "cache_control": {"type": "ephemeral"}}],
+            messages=[{"role": "user", "content": question}],
+            tools=[tool()],  # type: ignore[list-item]  # the schema is pydantic's
+            tool_choice={"type": "tool", "name": TOOL},
+        ) as response:
+            body = bytearray()
+            for chunk in response.iter_bytes():
+                body += chunk
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise WorthlessAnswerError("the answer is too large")
+                if time.monotonic() > end_s:
+                    raise UnavailableError("the answer takes too long")
+            return bytes(body)
+
+
+def _answer(body: bytes, model: str) -> Answer:
+    try:
+        message: Any = orjson.loads(body)
+        content, stop = list(message["content"]), message.get("stop_reason")
+        cost = _cost(message.get("usage") or {}, model)
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError):
+        return Answer(Cost(model, 0, 0, 0, 0, None), fault="the answer is not a message")
+    calls = [
+        part.get("input") for part in content
+        if isinstance(part, dict) and part.get("type") == "tool_use" and part.get("name") == TOOL
+    ]  # fmt: skip
+    if stop == "refusal":
+        return Answer(cost, fault="the model refuses")
+    if stop == "max_tokens":
+        return Answer(cost, fault="the answer is cut off")
+    if len(calls) != 1:
+        return Answer(cost, fault="the answer is not one call of the tool")
+    return Answer(cost, data=calls[0])
+
+
+def _cost(usage: dict[str, Any], model: str) -> Cost:
+    fresh, read, write, out = (
+        max(0, int(usage.get(name) or 0))
+        for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+    )
+    counts = Usage(fresh + read + write, out, read, write)
+    priced = price_of(Inference(Dialect.ANTHROPIC_MESSAGES, "anthropic", "chat", model, 0, 0, usage=counts))
+    return Cost(model, fresh + read + write, out, read, write, float(priced.total_usd) if priced else None)
+
+
+def _told(error: anthropic.APIStatusError) -> str:
+    """The status and the error's type: the message of an API may quote what was sent."""
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error")
+    kind = inner.get("type") if isinstance(inner, dict) else ""
+    return f"status {error.status_code} {str(kind or '')[:60]}".strip()
+
+
+def _retry_after_s(error: anthropic.APIStatusError) -> float | None:
+    try:
+        return float(error.response.headers.get("retry-after", ""))
+    except ValueError:
+        return None
