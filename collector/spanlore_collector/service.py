@@ -18,6 +18,7 @@ from spanlore.memory.sharing import Sharing
 from spanlore.settings import Paths, Settings
 from spanlore.spans.price import use_own_prices
 from spanlore_collector.api.guard import guard
+from spanlore_collector.api.ledger import LedgerRoutes
 from spanlore_collector.api.memories import MemoryRoutes
 from spanlore_collector.api.recall import RecallRoutes
 from spanlore_collector.api.status import StatusRoutes
@@ -130,6 +131,7 @@ class Service:
         Receiver(writer, threads, metrics).add_to(app)
         MemoryRoutes(table, writer).add_to(app)
         RecallRoutes(table, sharing).add_to(app)
+        LedgerRoutes(writer).add_to(app)
         StoreRoutes(self._store, writer, cluster).add_to(app)
         StatusRoutes(self._store, writer, table, metrics, self._paths, time.time_ns()).add_to(app)
         # Bodies are decompressed by the receiver, within its bounds and off the event loop.

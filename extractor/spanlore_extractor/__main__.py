@@ -14,9 +14,12 @@ import time
 from types import FrameType
 
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
-from spanlore_collector.store.api_client import VersionConflictError, connect
+from spanlore_collector.store.api_client import MemoryClient, VersionConflictError, connect
 from spanlore_collector.store.client import StoreUnavailableError
+from spanlore_collector.store.reader import Reader
 from spanlore_extractor.effect.apply import apply_effects
+from spanlore_extractor.judge.appointing import judge_of
+from spanlore_extractor.judge.instructions import PromptError
 from spanlore_extractor.run import Report, Rules, mine
 
 log = logging.getLogger("spanlore.extractor")
@@ -43,7 +46,7 @@ def run_once(settings: Settings, paths: Paths, rules: Rules) -> Report | None:
         log.info("waiting for the collector: %s", error)
         return None
     try:
-        report = mine(reader, client, rules, time.time_ns())
+        report = _mine(reader, client, settings, paths, rules)
         for operation in apply_effects(reader, client) if report.sessions else ():
             log.info("%s is %s: %s", operation.memory.id, operation.memory.status.value, operation.reason)
         return report
@@ -58,6 +61,16 @@ def run_once(settings: Settings, paths: Paths, rules: Rules) -> Report | None:
         reader.close()
         client.close()
     return None
+
+
+def _mine(reader: Reader, client: MemoryClient, settings: Settings, paths: Paths, rules: Rules) -> Report:
+    now_ns = time.time_ns()
+    try:
+        with judge_of(settings, paths, now_ns) as judge:
+            return mine(reader, client, rules, now_ns, judge=judge)
+    except PromptError as error:
+        log.error("%s Until then no model is asked.", error)
+        return mine(reader, client, rules, now_ns)
 
 
 def main() -> int:

@@ -20,6 +20,8 @@ from spanlore.redaction.redact import Redactor
 from spanlore.repository.checkout import locate
 from spanlore.settings import Settings
 from spanlore_collector.store.api_client import MemoryClient
+from spanlore_extractor.judge.judging import Entry, Judge
+from spanlore_extractor.judge.spending import Spending
 from spanlore_extractor.memories.against import find_against
 from spanlore_extractor.memories.anchoring import check
 from spanlore_extractor.memories.consolidate import Refused, consolidate
@@ -28,12 +30,22 @@ from spanlore_extractor.memories.life import Caps, grow_old
 from spanlore_extractor.mining.candidate import Candidate, Dropped
 from spanlore_extractor.mining.miner import mine_session
 from spanlore_extractor.mining.session import MinedSession
-from spanlore_extractor.reading import Rows, SessionState, changed_sessions, read_sessions, recurrences, session_states
+from spanlore_extractor.reading import (
+    Rows,
+    SessionState,
+    changed_sessions,
+    open_evidence,
+    read_sessions,
+    recurrences,
+    session_states,
+)
 from spanlore_extractor.tree import WorkingTree
 
 STATE_KEY: Final = "sessions"
 LIFE_KEY: Final = "life"
 """Mining's state: the day on which memories were last looked at for their age."""
+JUDGE_KEY: Final = "judge"
+"""Mining's state: the judge's purse."""
 FORKS_KEY: Final = "forks"
 """Mining's state: JSON of fork → upstream, as the checkouts of mined sessions tell."""
 BATCH_SPANS: Final = 20_000
@@ -84,6 +96,8 @@ class Report:
     refused: tuple[Refused, ...] = field(default=())
     places: tuple[tuple[str, str], ...] = ()
     """(repository, working directory) of the sessions, so that anchors can be looked for."""
+    judged: tuple[Entry, ...] = ()
+    """What the model judge said, or why it was not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +133,7 @@ def mine(
     active_too: bool = False,
     dry_run: bool = False,
     since_ns: int = 0,
+    judge: Judge | None = None,
 ) -> Report:
     """Mines what is due: `everything` all sessions again, `active_too` also those not over, with `since_ns` only those
     that ended later; what that leaves out stays due. `dry_run` changes nothing.
@@ -132,7 +147,11 @@ def mine(
     due = [item for item in due if item.end_time_ns >= since_ns]
     is_new_day = client.mining_state(LIFE_KEY) != _day(now_ns)
     known = client.memories() if due or is_new_day else []
-    report, known = mine_sessions(reader, rules, now_ns, due, known)
+    report, mined = mine_sessions(reader, rules, now_ns, due, known)
+    if judge is not None and report.operations and not dry_run:
+        report = ask_judge(reader, client, judge, report, known)
+        mined = _apply(known, report.operations)
+    known = mined
     aged = grow_old(known, now_ns, rules.caps) if is_new_day or report.operations else []
     report = replace(report, waiting=len(after.waiting), operations=(*report.operations, *aged))
     if not dry_run:
@@ -180,6 +199,17 @@ def look_at_trees(known: Iterable[Memory], places: Iterable[tuple[str, str]]) ->
         if memory.scope in trees and memory.is_live
     ]
     return [operation for operation in checked if operation is not None]
+
+
+def ask_judge(reader: Rows, client: MemoryClient, judge: Judge, report: Report, known: Sequence[Memory]) -> Report:
+    """The report with its operations as they are after the judge's word; what it cost is kept before they are used."""
+    before = Spending.from_json(client.mining_state(JUDGE_KEY))
+    judged = judge.judge(report.operations, known, lambda cited: open_evidence(reader, cited), before)
+    if judged.spending != before:
+        client.set_mining_state(JUDGE_KEY, judged.spending.to_json())
+    if judged.entries:
+        client.add_internal_calls([entry.to_json(judge.model.name) for entry in judged.entries])
+    return replace(report, operations=judged.operations, judged=judged.entries)
 
 
 def _keep(client: MemoryClient, before: Progress, after: Progress, report: Report, aged_at_ns: int) -> None:

@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ LATER_NS = START_NS + 10**15
 """Long after every told session is over."""
 
 
-def run(collector: Collecting, now_ns: int = LATER_NS, **more: bool) -> Report:
+def run(collector: Collecting, now_ns: int = LATER_NS, **more: Any) -> Report:
     return mine(collector.reader, collector.client, RULES, now_ns, **more)
 
 

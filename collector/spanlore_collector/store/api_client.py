@@ -76,6 +76,10 @@ class MemoryClient:
         """Leaves a value there."""
         self._request("PUT", f"/v1/mining/state/{quote(key, safe='')}", orjson.dumps({"value": value}))
 
+    def add_internal_calls(self, calls: Sequence[dict[str, Any]]) -> int:
+        """Adds our own model calls to the ledger (`store.ledger.InternalCall`); returns how many."""
+        return int(self._request("POST", "/v1/ledger", orjson.dumps({"calls": list(calls)}))["appended"])
+
     def status(self) -> dict[str, Any]:
         """The collector's own figures."""
         return dict(self._get("/v1/status"))

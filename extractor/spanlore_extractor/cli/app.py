@@ -7,14 +7,20 @@ Heavy imports are inside the commands: `spanlore --help` does not pay for them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spanlore.terminal import show
-from spanlore_extractor.cli import changes, effect, evaluate, mcp, memories, recall, review, transcript
+from spanlore_extractor.cli import changes, effect, evaluate, judge, mcp, memories, recall, review, transcript
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json, time_of
+
+if TYPE_CHECKING:
+    from spanlore.settings import Settings
+    from spanlore_extractor.judge.judging import Judge
 
 
 def commands(app: typer.Typer) -> None:
@@ -26,6 +32,7 @@ def commands(app: typer.Typer) -> None:
     effect.register(app)
     recall.register(app)
     evaluate.register(app)
+    judge.register(app)
     mcp.register(app)
 
 
@@ -59,17 +66,19 @@ def mine(
     if apply_diff:
         fail("--apply goes with --diff.", USAGE)
     since_ns = time_of(since, "--since") if since else 0
-    with daemon() as (reader, client):
+    settings, now_ns = load_settings(), time.time_ns()
+    with daemon() as (reader, client), _judge(settings, now_ns) as asked:
         try:
             report = run_mine(
                 reader,
                 client,
-                Rules.of(load_settings(), idle_s=0),
-                time.time_ns(),
+                Rules.of(settings, idle_s=0),
+                now_ns,
                 everything=everything or bool(since),
                 active_too=True,
                 dry_run=dry_run,
                 since_ns=since_ns,
+                judge=asked,
             )
         except VersionConflictError as error:
             fail(f"{error} Run `spanlore mine` once more.", WRONG)
@@ -78,6 +87,23 @@ def mine(
     else:
         show(views.report_view(report, dry_run))
     return None
+
+
+@contextmanager
+def _judge(settings: Settings, now_ns: int) -> Iterator[Judge | None]:
+    """The judge, if there is a key; the SDK is only loaded then."""
+    if not settings.judge.api_key:
+        yield None
+        return
+    from spanlore.settings import Paths, child_environment
+    from spanlore_extractor.judge.appointing import judge_of
+    from spanlore_extractor.judge.instructions import PromptError
+
+    try:
+        with judge_of(settings, Paths.from_environ(child_environment({})), now_ns) as appointed:
+            yield appointed
+    except PromptError as error:
+        fail(str(error), USAGE)
 
 
 def _diff(is_applied: bool, as_json: bool) -> None:

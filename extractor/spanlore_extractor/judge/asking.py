@@ -8,50 +8,16 @@ and in time, whatever the server does.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any
 
 import anthropic
 import orjson
 
 from spanlore.genai.inference import Dialect, Inference, Usage
 from spanlore.spans.price import price_of
+from spanlore_extractor.judge.answer import MAX_ANSWER_BYTES, MAX_OUTPUT_TOKENS, Answer, Cost, UnavailableError
 from spanlore_extractor.judge.verdict import TOOL, WorthlessAnswerError, tool
-
-MAX_OUTPUT_TOKENS: Final = 600
-MAX_ANSWER_BYTES: Final = 256 * 1024
-
-
-class UnavailableError(RuntimeError):
-    """The API can't or won't answer now. The message says why; `retry_after_s` when it said itself."""
-
-    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a call cost."""
-
-    model: str
-    input_tokens: int
-    """Cache reads and writes included."""
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    usd: float | None
-    """None: the model's price is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back; `data` is the input of the tool call, or the fault is in `fault`."""
-
-    cost: Cost
-    data: object = None
-    fault: str = ""
-
 
 class Model:
     """The model at one address."""
@@ -90,22 +56,33 @@ class Model:
 
     def _send(self, prompt: str, question: str) -> bytes:
         end_s = time.monotonic() + self._timeout_s
+        tools: Any = [tool()]
         with self._client.messages.with_streaming_response.create(
             model=self.name,
             max_tokens=MAX_OUTPUT_TOKENS,
             system=[{"type": "text", "text": prompt, "cache_control": {"type": "ephemeral"}}],
             messages=[{"role": "user", "content": question}],
-            tools=[tool()],  # type: ignore[list-item]  # the schema is pydantic's
+            tools=tools,
             tool_choice={"type": "tool", "name": TOOL},
         ) as response:
-            body = bytearray()
-            for chunk in response.iter_bytes():
-                body += chunk
-                if len(body) > MAX_ANSWER_BYTES:
-                    raise WorthlessAnswerError("the answer is too large")
-                if time.monotonic() > end_s:
-                    raise UnavailableError("the answer takes too long")
+            return _read(response.iter_bytes(), end_s)
+
+
+def _read(chunks: Iterator[bytes], end_s: float) -> bytes:
+    body = bytearray()
+    while True:
+        try:
+            chunk = next(chunks, None)
+        except Exception as error:
+            # The SDK hands its HTTP library's own errors through while a body is read, and does not export them.
+            raise UnavailableError(f"the answer broke off: {type(error).__name__}") from None
+        if chunk is None:
             return bytes(body)
+        body += chunk
+        if len(body) > MAX_ANSWER_BYTES:
+            raise WorthlessAnswerError("the answer is too large")
+        if time.monotonic() > end_s:
+            raise UnavailableError("the answer takes too long")
 
 
 def _answer(body: bytes, model: str) -> Answer:

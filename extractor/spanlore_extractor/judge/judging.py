@@ -7,14 +7,14 @@ Whatever goes wrong, the rules' decision stands and is told: no judge is no reas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Protocol
 
 from spanlore.memory.memory import Evidence, Kind, Memory, Status
 from spanlore.memory.operations import Operation, Verb
 from spanlore.recall.budget import count_tokens
 from spanlore.redaction.redact import Redactor
-from spanlore_extractor.judge.asking import MAX_OUTPUT_TOKENS, Answer, Cost, UnavailableError
+from spanlore_extractor.judge.answer import MAX_OUTPUT_TOKENS, Answer, Cost, UnavailableError
 from spanlore_extractor.judge.spending import Caps, Spending
 from spanlore_extractor.judge.verdict import Verdict, WorthlessAnswerError, read_verdict
 from spanlore_extractor.judge.window import Window, window_of
@@ -45,6 +45,13 @@ class Entry:
     outcome: str
     """keep, refuse, unsure, or what was wrong."""
     cost: Cost | None = None
+
+    def to_json(self, model: str) -> dict[str, Any]:
+        """A row of the ledger."""
+        counted = asdict(self.cost) if self.cost else {"model": model}
+        cost_usd = counted.pop("usd", None)
+        about = {"phase": "judge", "memory_id": self.memory_id, "session_id": self.session_id[:200]}
+        return {**about, "outcome": clip(self.outcome, 400), **counted, "cost_usd": cost_usd}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +110,10 @@ class Judge:
                 raise WorthlessAnswerError(answer.fault)
             verdict = read_verdict(answer.data, window.spans, window.known_ids, self.redactor)
         except UnavailableError as error:
-            paused = spending.pause(self.now_ns, str(error), error.retry_after_s)
+            paused = spending.spent(session, estimate, 0.0).pause(self.now_ns, str(error), error.retry_after_s)
             return None, Entry(memory.id, session, f"unavailable: {error}"), paused
         except WorthlessAnswerError as error:
+            spending = spending if cost else spending.spent(session, estimate, 0.0)  # what it cost is not known
             return None, Entry(memory.id, session, f"worthless: {error}", cost), spending.struck(memory.id, str(error))
         return verdict, Entry(memory.id, session, verdict.verdict, cost), spending.answered()
 

@@ -57,9 +57,9 @@ def read_verdict(data: object, spans: Collection[str], known_ids: Collection[str
         raise WorthlessAnswerError("it keeps without evidence")
     if found.duplicate_of and found.duplicate_of not in known_ids:
         raise WorthlessAnswerError("it names a memory that does not exist")
-    said = f"{found.refutation}\n{found.reason}"
-    if is_refusal(said):
+    said = (found.refutation, found.reason)
+    if any(map(is_refusal, said)):
         raise WorthlessAnswerError("a refusal, not a verdict")
-    if suspicious(said) or redactor.redact(said).count:
+    if any(suspicious(part) or redactor.redact(part).count for part in said):
         raise WorthlessAnswerError("its words have a suspicious shape or a secret in them")
     return found

@@ -1,0 +1,158 @@
+"""`spanlore judge`: whether a model is asked, what it has cost, and whom it is not asked about any more."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from spanlore.main import group
+from spanlore.terminal import write
+from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json
+
+_LEDGER = """
+SELECT toString(day) AS day, exposed_tokens, internal_tokens, internal_cache_read_tokens, internal_usd, internal_calls
+FROM token_ledger WHERE token_ledger.day >= today() - 6 ORDER BY day DESC
+"""
+_LAST = """
+SELECT toString(internal_calls.time) AS at, memory_id, outcome, input_tokens, output_tokens, cost_usd
+FROM internal_calls WHERE phase = 'judge' ORDER BY internal_calls.time DESC, memory_id LIMIT 10
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the sub-commands."""
+    judge = group(app, "judge", "The model that may look at candidates, and what it costs. Off without a key.")
+    judge.command("status", help="Settings, what was spent and what is left, the poison list.")(status)
+    judge.command("test", help="Ask the model one small question, live: key, address, model, price.")(test)
+    judge.command("reset", help="Take lessons off the poison list and end a pause; spending stays counted.")(reset)
+    judge.command("prompt", help="Print the prompt in force; a file of your own replaces it.")(prompt)
+
+
+def status(as_json: Json = False) -> None:
+    """What the judge is, what it spent today and may still spend, and what the last calls said."""
+    import time
+
+    from spanlore.settings import load_settings
+    from spanlore_extractor.judge.spending import Spending
+    from spanlore_extractor.run import JUDGE_KEY
+
+    told = load_settings().judge
+    with daemon() as (reader, client):
+        now_ns = time.time_ns()
+        spending = Spending.from_json(client.mining_state(JUDGE_KEY)).on(now_ns)
+        ledger, last = reader.rows(_LEDGER), reader.rows(_LAST)
+    data: dict[str, Any] = {
+        "on": bool(told.api_key),
+        "model": told.model,
+        "base_url": told.base_url,
+        "today": {"tokens": int(spending.tokens), "usd": spending.usd, "calls": spending.calls},
+        "caps": {
+            "tokens_per_day": told.max_tokens_per_day,
+            "tokens_per_session": told.max_tokens_per_session,
+            "usd_per_day": told.max_usd_per_day,
+            "usd_per_session": told.max_usd_per_session,
+        },
+        "paused_for_s": max(0, (spending.paused_until_ns - now_ns) // 10**9),
+        "trouble": spending.trouble,
+        "poison_list": spending.poisoned(),
+        "ledger": ledger,
+        "last_calls": last,
+    }
+    if as_json:
+        print_json(data)
+    else:
+        _tell(data)
+
+
+def test(as_json: Json = False) -> None:
+    """Ask about a lesson that proves itself; nothing is learned from it, and it costs as much as one lesson."""
+    import time
+
+    from spanlore.settings import Paths, child_environment, load_settings
+    from spanlore_extractor.judge.appointing import judge_of
+    from spanlore_extractor.judge.answer import UnavailableError
+    from spanlore_extractor.judge.instructions import PromptError
+    from spanlore_extractor.judge.rehearsal import REHEARSAL
+    from spanlore_extractor.judge.verdict import WorthlessAnswerError, read_verdict
+
+    settings = load_settings()
+    if not settings.judge.api_key:
+        fail("the judge is off: no key. Set judge.api_key (SPANLORE_JUDGE_API_KEY).", USAGE)
+    try:
+        with judge_of(settings, Paths.from_environ(child_environment({})), time.time_ns()) as judge:
+            assert judge is not None
+            answer = judge.model.ask(judge.prompt, REHEARSAL.text)
+            if answer.fault:
+                raise WorthlessAnswerError(answer.fault)
+            verdict = read_verdict(answer.data, REHEARSAL.spans, REHEARSAL.known_ids, judge.redactor)
+    except (UnavailableError, WorthlessAnswerError) as error:
+        fail(f"{settings.judge.model} at {settings.judge.base_url}: {error}.", WRONG)
+    except PromptError as error:
+        fail(str(error), USAGE)
+    cost = answer.cost
+    if as_json:
+        tokens = {"input_tokens": cost.input_tokens, "output_tokens": cost.output_tokens, "cost_usd": cost.usd}
+        print_json({"model": cost.model, "verdict": verdict.verdict, **tokens})
+        return
+    price = "price unknown" if cost.usd is None else f"${cost.usd:.5f}"
+    write(f"{cost.model} answers: {verdict.verdict}; {cost.input_tokens} + {cost.output_tokens} tokens, {price}.")
+
+
+def reset(
+    memory_id: Annotated[str, typer.Argument(metavar="[ID]", help="Only this lesson.")] = "", as_json: Json = False
+) -> None:
+    """Take lessons off the poison list, and end a pause."""
+    from dataclasses import replace
+
+    from spanlore_extractor.judge.spending import Spending
+    from spanlore_extractor.run import JUDGE_KEY
+
+    with daemon() as (_, client):
+        before = Spending.from_json(client.mining_state(JUDGE_KEY))
+        if memory_id and memory_id not in before.strikes:
+            fail(f"nothing is held against {memory_id!r}. `spanlore judge status` shows the list.", WRONG)
+        kept = {key: count for key, count in before.strikes.items() if memory_id and key != memory_id}
+        after = replace(before, strikes=kept, paused_until_ns=0, pauses=0, trouble="")
+        client.set_mining_state(JUDGE_KEY, after.to_json())
+    gone = sorted(set(before.poisoned()) - set(after.poisoned()))
+    if as_json:
+        print_json({"off_the_list": gone})
+    else:
+        write(f"{len(gone)} off the poison list; asking goes on.")
+
+
+def prompt(as_json: Json = False) -> None:
+    """Print the prompt, and where your own version would lie."""
+    from spanlore.settings import Paths, child_environment
+    from spanlore_extractor.judge.instructions import PromptError
+    from spanlore_extractor.judge.instructions import prompt as prompt_in_force
+
+    folder = Paths.from_environ(child_environment({})).prompts_dir
+    try:
+        text = prompt_in_force("judge", folder)
+    except PromptError as error:
+        fail(str(error), USAGE)
+    if as_json:
+        print_json({"file": str(folder / "judge.md"), "text": text})
+    else:
+        typer.echo(f"Your own version: {folder / 'judge.md'}", err=True)
+        write(text.rstrip())
+
+
+def _tell(data: dict[str, Any]) -> None:
+    caps, today = data["caps"], data["today"]
+    write(f"judge     {'on' if data['on'] else 'off: no key (judge.api_key)'}")
+    write(f"model     {data['model']} at {data['base_url']}")
+    tokens = f"{today['calls']} calls, {today['tokens']} of {caps['tokens_per_day']} tokens"
+    write(f"today     {tokens}, ${today['usd']:.4f} of ${caps['usd_per_day']:.2f}")
+    write(f"session   at most {caps['tokens_per_session']} tokens, ${caps['usd_per_session']:.2f}")
+    if data["paused_for_s"]:
+        write(f"paused    {data['paused_for_s']} s more: {data['trouble']}")
+    if data["poison_list"]:
+        write(f"poison    {', '.join(data['poison_list'])}")
+    for row in data["ledger"]:
+        internal = f"internal {row['internal_tokens']} (cached {row['internal_cache_read_tokens']})"
+        write(f"{row['day']}  exposed {row['exposed_tokens']}, {internal} tokens, ${row['internal_usd']:.4f}")
+    for row in data["last_calls"]:
+        write(f"{row['at'][:19]}  {row['memory_id']}  {row['outcome']}")
