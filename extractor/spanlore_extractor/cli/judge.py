@@ -70,8 +70,8 @@ def test(as_json: Json = False) -> None:
     import time
 
     from spanlore.settings import Paths, child_environment, load_settings
-    from spanlore_extractor.judge.appointing import judge_of
     from spanlore_extractor.judge.answer import UnavailableError
+    from spanlore_extractor.judge.appointing import judge_of
     from spanlore_extractor.judge.instructions import PromptError
     from spanlore_extractor.judge.rehearsal import REHEARSAL
     from spanlore_extractor.judge.verdict import WorthlessAnswerError, read_verdict

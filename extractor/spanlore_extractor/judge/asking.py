@@ -19,6 +19,7 @@ from spanlore.spans.price import price_of
 from spanlore_extractor.judge.answer import MAX_ANSWER_BYTES, MAX_OUTPUT_TOKENS, Answer, Cost, UnavailableError
 from spanlore_extractor.judge.verdict import TOOL, WorthlessAnswerError, tool
 
+
 class Model:
     """The model at one address."""
 
