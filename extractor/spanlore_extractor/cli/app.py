@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanlore.terminal import show
-from spanlore_extractor.cli import changes, effect, evaluate, judge, mcp, memories, recall, review, transcript
+from spanlore_extractor.cli import changes, effect, evaluate, judge, mcp, memories, recall, review, summary, transcript
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json, time_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def commands(app: typer.Typer) -> None:
     recall.register(app)
     evaluate.register(app)
     judge.register(app)
+    summary.register(app)
     mcp.register(app)
 
 

@@ -14,10 +14,12 @@ from spanlore.redaction.redact import Redactor
 from spanlore_extractor.evaluation.building import line_of
 from spanlore_extractor.memories.gate import SELF_TELLING, examine
 from spanlore_extractor.mining.candidate import Candidate
+from spanlore_extractor.mining.confirmation import find_confirmations
 from spanlore_extractor.mining.corrections import Correction, NoCorrection, find_corrections
 from spanlore_extractor.mining.explicit import find_statements
 from spanlore_extractor.mining.failures import Delta, Drop, find_deltas
-from spanlore_extractor.mining.lessons import dead_end_of, lesson_of
+from spanlore_extractor.mining.lessons import dead_end_of, lesson_of, pinned
+from spanlore_extractor.mining.lookups import find_lookups
 from spanlore_extractor.mining.loops import find_loops
 from spanlore_extractor.mining.miner import corrected, stated
 from spanlore_extractor.mining.pairing import DeltaType
@@ -25,6 +27,7 @@ from spanlore_extractor.mining.session import Conversation, MinedSession, Step, 
 
 QUOTE_CHARS: Final = 400
 WINDOW_NS: Final = 600 * 10**9
+WAITS: Final = "looked up in one session; waits for two more"
 ONCE: Final = "a code fix; waits for its failure to come back in another session"
 
 
@@ -53,9 +56,15 @@ def _of_conversation(
         yield _finding("loop", loop.steps[-1], _why_not(kept, redactor), kept.explanation, loop.steps) | {
             "failed_call_id": loop.steps[-1].tool_call_id
         }
+    for lookup in find_lookups(conversation):
+        once = _why_not(pinned(lookup, session), redactor) or WAITS
+        yield _finding("lookup", lookup.read, once, lookup.reason, (lookup.search, lookup.read)) | {
+            "quote": lookup.term
+        }
     if with_left:
         yield from (_left(drop, "failure_delta") for drop in found.drops)
     if conversation.call_class is CallClass.MAIN:
+        yield from _confirmations(conversation, with_left)
         yield from _words(conversation, session, redactor, with_left)
 
 
@@ -88,6 +97,19 @@ def _words(
         yield _correction(correction, session, redactor)
     if with_left:
         yield from (_left(item, "correction") for item in none)
+
+
+def _confirmations(conversation: Conversation, with_left: bool) -> Iterator[dict[str, Any]]:
+    found, none = find_confirmations(conversation)
+    for item in found:
+        yield _finding("confirmation", item.step, "", item.reason, (item.step,)) | {"quote": _words_of(item.step)}
+    if with_left:
+        for left in none:
+            yield _finding("confirmation", left.step, left.reason, "", (left.step,)) | {"quote": _words_of(left.step)}
+
+
+def _words_of(step: Step) -> str:
+    return (step.command if isinstance(step, ToolStep) else step.text)[:QUOTE_CHARS]
 
 
 def _correction(correction: Correction, session: MinedSession, redactor: Redactor) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def memory_of(candidate: Candidate, decision: Decision, now_ns: int) -> Memory:
         evidence=evidence,
         seen=seen,
         session_count=len(sessions),
-        alpha=float(alpha + len(sessions) - 1),
+        alpha=float(alpha + len(sessions) - 1 + bool(candidate.confirmed)),
         beta=float(beta),
         created_at_ns=now_ns,
         updated_at_ns=candidate.time_ns,
@@ -382,7 +382,7 @@ def _reinforced(candidate: Candidate, known: Memory, fresh: Sequence[Evidence]) 
     return _next(
         known,
         session_count=known.session_count + new,
-        alpha=known.alpha + new,
+        alpha=known.alpha + new + bool(candidate.confirmed),
         updated_at_ns=max(known.updated_at_ns, *(item.time_ns for item in fresh)),
         valid_from_ns=min(known.valid_from_ns or candidate.time_ns, *(item.time_ns for item in fresh)),
         trigger=_merged(known.trigger, candidate.trigger),

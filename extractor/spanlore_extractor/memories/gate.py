@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from spanlore.memory.memory import Kind, Status
+from spanlore.memory.memory import Kind, Source, Status
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.generality import core_of, is_of_one_session
 from spanlore_extractor.memories.shapes import asks_to_fetch, has_remote_url, is_refusal, suspicious
@@ -18,6 +18,8 @@ from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, is_shown_whole, 
 from spanlore_extractor.mining.candidate import Candidate
 
 MIN_SESSIONS: Final = 2
+MIN_LOOKUPS: Final = 3
+"""Sessions that looked for the same thing before its place is told."""
 COSTLY_CALLS: Final = 10
 COSTLY_FAILURES: Final = 3
 COSTLY_NS: Final = 180 * 10**9
@@ -64,8 +66,10 @@ def promote(candidate: Candidate, session_count: int) -> Decision:
     """The status that the evidence carries, for a candidate that passed `examine`."""
     if candidate.kind in _STATED and candidate.is_statement:
         return Decision(Status.ACTIVE, "the user's own standing statement")
-    if session_count >= MIN_SESSIONS:
+    if session_count >= (MIN_LOOKUPS if candidate.source is Source.REPEATED_LOOKUP else MIN_SESSIONS):
         return Decision(Status.ACTIVE, f"seen in {session_count} sessions")
+    if candidate.source is Source.REPEATED_LOOKUP:
+        return Decision(Status.CANDIDATE, f"looked up in {session_count} of {MIN_LOOKUPS} sessions")
     if candidate.kind not in _STATED and candidate.kind is not Kind.TRAP and is_costly(candidate):
         minutes = candidate.lost_ns / 60e9
         return Decision(Status.TRIAL, f"one costly loss: {candidate.lost_calls} calls, {minutes:.1f} min; on trial")

@@ -14,7 +14,7 @@ from spanlore.memory.memory import Kind
 from spanlore_extractor.memories.generality import core_of
 from spanlore_extractor.memories.shapes import reads_as_instruction, suspicious
 from spanlore_extractor.mining.candidate import Candidate
-from spanlore_extractor.mining.lessons import ARROW
+from spanlore_extractor.mining.lessons import ARROW, LOOKUP
 
 MAX_TEXT_CHARS: Final = 400
 _COMMAND_CHARS: Final = 110
@@ -29,6 +29,8 @@ def text_of(candidate: Candidate) -> str:
             text = _statement(candidate)
         case Kind.LOCATION if candidate.slot == "path":
             text = f"{_code(candidate.failed)} does not exist; {_code(candidate.worked)} does."
+        case Kind.LOCATION if candidate.slot == LOOKUP:
+            text = f"{_code(candidate.failed)} is in {_code(candidate.worked)}."
         case Kind.HARNESS if candidate.slot == "sandbox":
             text = f"{_code(candidate.subject)} failed inside the sandbox; it passed outside of it, with approval."
         case Kind.HARNESS:

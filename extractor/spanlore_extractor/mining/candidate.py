@@ -47,6 +47,8 @@ class Candidate:
     lost_ns: int = 0
     """Active time it cost."""
     lost_calls: int = 0
+    confirmed: str = ""
+    """What confirmed the session after this, '' when nothing did."""
     is_statement: bool = False
     """The person stated it as a standing rule, or asked to have it remembered."""
 

@@ -13,6 +13,7 @@ from typing import Final
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Source, Trigger
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.failures import Delta
+from spanlore_extractor.mining.lookups import Lookup
 from spanlore_extractor.mining.loops import Loop
 from spanlore_extractor.mining.pairing import DeltaType, changed_commands
 from spanlore_extractor.mining.paths import looks_like_path
@@ -22,6 +23,8 @@ from spanlore_extractor.mining.tools import ToolKind, is_edit, kind_of, path_of
 
 QUOTE_CHARS: Final = 240
 ARROW: Final = " → "
+LOOKUP: Final = "lookup"
+"""Slot of a location that was looked up."""
 ELSEWHERE: Final = "without cd"
 """Value of a lesson about a directory where the agent was already in the right one."""
 _NAMES: Final = re.compile(r"\w\.\w|\w_\w|[a-z][A-Z]|'[^']+'|\"[^\"]+\"|`[^`]+`|\b[A-Z]{1,3}\d{2,}\b")
@@ -110,6 +113,30 @@ def dead_end_of(loop: Loop, session: MinedSession) -> Candidate:
         count=len(loop.steps),
         lost_ns=loop.lost_ns,
         lost_calls=len(loop.steps),
+    )
+
+
+def pinned(lookup: Lookup, session: MinedSession) -> Candidate:
+    """The candidate a look-up makes: worth keeping once several sessions looked for the same."""
+    path = relative(lookup.path, session)
+    return Candidate(
+        kind=Kind.LOCATION,
+        source=Source.REPEATED_LOOKUP,
+        scope=session.repository,
+        session_id=session.session_id,
+        subject=lookup.term,
+        slot=LOOKUP,
+        value=path,
+        evidence=(
+            _cite(lookup.search, session, EvidenceRole.FIX, lookup.search.command or lookup.term),
+            _cite(lookup.read, session, EvidenceRole.FIX, path),
+        ),
+        time_ns=lookup.read.end_time_ns,
+        explanation=f"look-up: {lookup.reason}",
+        branch=session.branch,
+        failed=lookup.term,
+        worked=path,
+        lost_calls=2,
     )
 
 

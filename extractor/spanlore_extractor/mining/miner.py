@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spanlore.genai.inference import CallClass
 from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Source
 from spanlore_extractor.mining.candidate import Candidate, Dropped
+from spanlore_extractor.mining.confirmation import Confirmation, confirmed_by, find_confirmations
 from spanlore_extractor.mining.corrections import Correction, find_corrections
 from spanlore_extractor.mining.explicit import Statement, find_statements
 from spanlore_extractor.mining.failures import find_deltas
-from spanlore_extractor.mining.lessons import QUOTE_CHARS, dead_end_of, lesson_of
+from spanlore_extractor.mining.lessons import QUOTE_CHARS, dead_end_of, lesson_of, pinned
+from spanlore_extractor.mining.lookups import find_lookups
 from spanlore_extractor.mining.loops import find_loops
 from spanlore_extractor.mining.rules import rule_of
 from spanlore_extractor.mining.session import Conversation, HumanStep, MinedSession, ToolStep
@@ -30,13 +32,24 @@ def mine_session(session: MinedSession, window_ns: int) -> Mined:
     """Failures and loops of every conversation, what the person said in the main one. Pure and deterministic."""
     candidates: list[Candidate] = []
     dropped: list[Dropped] = []
+    confirmations: list[Confirmation] = []
     for conversation in session.conversations:
         if conversation.call_class not in (CallClass.MAIN, CallClass.SUBAGENT):
             continue
         _mine_failures(conversation, session, window_ns, candidates, dropped)
+        candidates.extend(pinned(lookup, session) for lookup in find_lookups(conversation))
         if conversation.call_class is CallClass.MAIN:
             _mine_words(conversation, session, candidates, dropped)
-    return Mined(tuple(candidates), tuple(dropped))
+            confirmations += find_confirmations(conversation)[0]
+    return Mined(tuple(_raised(candidate, confirmations) for candidate in candidates), tuple(dropped))
+
+
+def _raised(candidate: Candidate, confirmations: list[Confirmation]) -> Candidate:
+    """The candidate with what confirmed its session afterwards. A person's own statement needs no confirmation."""
+    found = confirmed_by(candidate.time_ns, confirmations)
+    if found is None or candidate.kind in (Kind.CORRECTION, Kind.EXPLICIT):
+        return candidate
+    return replace(candidate, confirmed=found.reason, explanation=f"{candidate.explanation}; then {found.reason}")
 
 
 def _mine_failures(

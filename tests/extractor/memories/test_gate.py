@@ -115,3 +115,16 @@ def test_a_refusal_that_says_what_to_do_needs_no_memory(error_class: str) -> Non
 
     assert examine(made, REDACTOR).status is None
     assert examine(replace(made, trigger=Trigger((), "Edit", "unknown_skill")), REDACTOR).status is Status.CANDIDATE
+
+
+def test_a_place_is_pinned_by_three_sessions() -> None:
+    """Two look-ups of one thing may be chance; nothing else makes up for a third."""
+    made = delta(
+        kind=Kind.LOCATION, source=Source.REPEATED_LOOKUP, slot="lookup", subject="NewClient", value="src/client.py",
+        failed="NewClient", worked="src/client.py", lost_ns=10 * COSTLY_NS,
+    )  # fmt: skip
+
+    assert [promote(made, sessions).status for sessions in (1, 2, 3)] == [
+        Status.CANDIDATE, Status.CANDIDATE, Status.ACTIVE,
+    ]  # fmt: skip
+    assert examine(made, REDACTOR).status is Status.CANDIDATE

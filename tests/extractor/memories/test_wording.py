@@ -32,6 +32,7 @@ FAILED = "`make chek` failed with “no rule to make target 'chek'”"
             candidate(Kind.LOCATION, slot="path", failed="a/x.py", worked="b/x.py"),
             "`a/x.py` does not exist; `b/x.py` does.",
         ),
+        (candidate(Kind.LOCATION, slot="lookup", failed="NewClient", worked="a/x.py"), "`NewClient` is in `a/x.py`."),
         (candidate(Kind.LOCATION, slot="directory", worked="api"), f"{FAILED}; from `api` it worked."),
         (
             candidate(Kind.LOCATION, slot="directory", worked="."),

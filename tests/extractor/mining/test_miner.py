@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from spanlore.genai.inference import CallClass
-from spanlore.memory.memory import USER_SCOPE, Kind
+from spanlore.memory.memory import USER_SCOPE, Kind, Source
 from spanlore_extractor.mining.miner import Mined, mine_session
 from support.told import Told, corrected, failing_tests
 
@@ -62,3 +62,22 @@ def test_the_same_session_gives_the_same() -> None:
 
     assert mined(told) == mined(told)
     assert mined(told) != mine_session(replace(told.session(), repository="other"), WINDOW_NS)
+
+
+def test_what_was_confirmed_afterwards_is_raised() -> None:
+    """A lesson before the push, not one after it; the explanation says by what."""
+    told = failing_tests("s").run("git push", "done")
+    told.run("pytest --fast tests", "error: unrecognized arguments: --fast", 2).run("pytest -x tests", "ok")
+    first, *rest = mined(told).candidates
+
+    assert first.confirmed == "`git push` succeeded" and first.confirmed in first.explanation
+    assert [candidate.confirmed for candidate in rest] == [""]
+
+
+def test_a_look_up_is_a_place() -> None:
+    """Kept with what was searched for and where it was."""
+    told = Told().human("go").run("rg NewClient", "src/client.py:3:def NewClient").run("cat src/client.py", "x")
+    [candidate] = mined(told).candidates
+
+    assert (candidate.kind, candidate.source) == (Kind.LOCATION, Source.REPEATED_LOOKUP)
+    assert (candidate.subject, candidate.value) == ("NewClient", "src/client.py")

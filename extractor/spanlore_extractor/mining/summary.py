@@ -1,0 +1,165 @@
+"""What one session was about, told without a model: its goal, what the person decided, which files were changed, which
+errors were resolved, what is open.
+
+Everything is quoted from the session's own spans. What the agent thought, or says of itself, is no fact and stands only
+as its last word, marked as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from spanlore.genai.inference import CallClass
+from spanlore.spans.place import Channel
+from spanlore_extractor.mining.confirmation import find_confirmations
+from spanlore_extractor.mining.corrections import find_corrections
+from spanlore_extractor.mining.explicit import find_statements
+from spanlore_extractor.mining.failures import find_deltas
+from spanlore_extractor.mining.hygiene import prose, sentences
+from spanlore_extractor.mining.lessons import relative, shown_command
+from spanlore_extractor.mining.pairing import is_success
+from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, MinedSession, Step, ToolStep, time_of
+from spanlore_extractor.mining.tools import is_edit, path_of
+
+MAX_GOAL_CHARS: Final = 200
+MAX_ITEMS: Final = 12
+"""Of each sort; what is left out is counted."""
+MAX_ITEM_CHARS: Final = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """An error, and the call that answered it."""
+
+    error: str
+    fix: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One session."""
+
+    session_id: str
+    repository: str
+    branch: str
+    harness: str
+    start_time_ns: int
+    end_time_ns: int
+    goal: str
+    """The first thing the person asked, '' when nobody typed anything."""
+    task: str = ""
+    """The last thing the person asked, when it is another."""
+    decisions: tuple[str, ...] = ()
+    """The person's corrections and standing statements, in their words."""
+    files: tuple[str, ...] = ()
+    resolved: tuple[Resolved, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    """Errors that nothing answered."""
+    questions: tuple[str, ...] = ()
+    """What the agent asked last, and nobody answered."""
+    confirmed: tuple[str, ...] = ()
+    left_out: int = 0
+    """Items beyond `MAX_ITEMS` of a sort."""
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def summarise(session: MinedSession, window_ns: int) -> Summary:
+    """The session's summary; pure, and the same for the same spans."""
+    steps = [step for conversation in session.conversations for step in conversation.steps]
+    main = [one for one in session.conversations if one.call_class in (CallClass.MAIN, CallClass.UNKNOWN)]
+    asked = [text for one in main for step in one.steps if (text := _request(step))]
+    decisions: list[str] = []
+    confirmed: list[str] = []
+    questions: list[str] = []
+    for conversation in main:
+        decisions += _decisions(conversation)
+        confirmed += [item.reason for item in find_confirmations(conversation)[0]]
+        questions += _questions(conversation)
+    found = [find_deltas(conversation, window_ns) for conversation in session.conversations]
+    resolved = [
+        Resolved(_clip(delta.failure.error_line), _fix(delta.fix, session), delta.type.value)
+        for one in found
+        for delta in one.deltas
+    ]
+    open_lines = [_clip(drop.failure.error_line) for one in found for drop in one.drops if drop.failure.error_line]
+    settled = {item.error for item in resolved}
+    kept = _Kept()
+    return Summary(
+        session_id=session.session_id,
+        repository=session.repository,
+        branch=session.branch,
+        harness=session.harness,
+        start_time_ns=min((time_of(step) for step in steps), default=0),
+        end_time_ns=max((time_of(step) for step in steps), default=0),
+        goal=asked[0] if asked else "",
+        task=asked[-1] if len(asked) > 1 and asked[-1] != asked[0] else "",
+        decisions=kept.of(decisions),
+        files=kept.of(_files(session)),
+        resolved=kept.of(resolved),
+        unresolved=kept.of([line for line in open_lines if line not in settled]),
+        questions=kept.of(questions),
+        confirmed=kept.of(confirmed),
+        left_out=kept.left_out,
+        counts=_counts(steps),
+    )
+
+
+class _Kept:
+    """The first items of each sort, each once, and how many were left out."""
+
+    def __init__(self) -> None:
+        self.left_out = 0
+
+    def of[Item](self, items: list[Item]) -> tuple[Item, ...]:
+        each = tuple(dict.fromkeys(items))
+        self.left_out += max(len(each) - MAX_ITEMS, 0)
+        return each[:MAX_ITEMS]
+
+
+def _request(step: Step) -> str:
+    """What the person asked in a message of their own."""
+    if not isinstance(step, HumanStep) or step.channel is not Channel.USER_MESSAGE:
+        return ""
+    flat = " ".join((prose(step.text) or step.text).split())
+    return flat if len(flat) <= MAX_GOAL_CHARS else flat[: MAX_GOAL_CHARS - 1].rstrip() + "…"
+
+
+def _decisions(conversation: Conversation) -> list[str]:
+    found = [(item.step.time_ns, item.quote) for item in find_corrections(conversation)[0]]
+    found += [(item.step.time_ns, item.quote) for item in find_statements(conversation)]
+    return [_clip(quote) for _, quote in sorted(found, key=lambda one: one[0])]
+
+
+def _files(session: MinedSession) -> list[str]:
+    steps = (step for conversation in session.conversations for step in conversation.steps)
+    changed = (step for step in steps if isinstance(step, ToolStep) and is_edit(step) and is_success(step))
+    return [relative(path, session) for step in changed if (path := path_of(step))]
+
+
+def _questions(conversation: Conversation) -> list[str]:
+    last = conversation.steps[-1] if conversation.steps else None
+    if not isinstance(last, AgentStep):
+        return []
+    return [_clip(sentence) for sentence in sentences(last.text[-600:]) if sentence.endswith("?")]
+
+
+def _fix(step: ToolStep, session: MinedSession) -> str:
+    path = path_of(step)
+    return _clip(f"{step.tool_name} {relative(path, session)}" if path else shown_command(step.command, session))
+
+
+def _counts(steps: Sequence[Step]) -> dict[str, int]:
+    tools = [step for step in steps if isinstance(step, ToolStep)]
+    return {
+        "messages": sum(isinstance(step, HumanStep) for step in steps),
+        "tool_calls": len(tools),
+        "failures": sum(step.outcome.value == "failure" for step in tools),
+    }
+
+
+def _clip(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= MAX_ITEM_CHARS else flat[: MAX_ITEM_CHARS - 1].rstrip() + "…"
