@@ -7,10 +7,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 MAX_TERM_CHARS: Final = 80
 MIN_NAME_CHARS: Final = 4
+MAX_KNOWN_WORDS: Final = 1 << 16
+"""Whose parts are kept: memories and prompts of a project use the same words again and again."""
 
 _WORD: Final = re.compile(r"-{0,2}[A-Za-z0-9_\u00c0-\uffff](?:[\w./:@+-]*[\w+])?")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u00c0-\uffff]+")
@@ -32,16 +35,22 @@ STOP_WORDS: Final = frozenset(
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, repeated as often as they stand there."""
-    out: list[str] = []
-    for word in _WORD.findall(text):
-        whole = word.lower().rstrip("./:@-")
-        if not whole or len(whole) > MAX_TERM_CHARS:
-            continue
-        parts = _PART.findall(word)
-        if len(parts) > 1 or word.startswith("-"):
-            out.append(whole)
-        out.extend(_worth(parts))
-    return out
+    return [term for word in _WORD.findall(text) for term in _terms_of(word)]
+
+
+def distinct_terms(text: str) -> list[str]:
+    """The same without repetitions."""
+    return list(dict.fromkeys(term for word in dict.fromkeys(_WORD.findall(text)) for term in _terms_of(word)))
+
+
+@lru_cache(MAX_KNOWN_WORDS)
+def _terms_of(word: str) -> tuple[str, ...]:
+    whole = word.lower().rstrip("./:@-")
+    if not whole or len(whole) > MAX_TERM_CHARS:
+        return ()
+    parts = _PART.findall(word)
+    is_joined = len(parts) > 1 or word.startswith("-")
+    return (*((whole,) if is_joined else ()), *_worth(parts))
 
 
 def is_name(term: str) -> bool:

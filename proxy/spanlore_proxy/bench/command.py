@@ -38,11 +38,12 @@ def register(app: typer.Typer) -> None:
     @group(app, "bench", "Measure speed, as ratios within one run.").command("proxy")
     def proxy(
         requests: int = typer.Option(120, min=3, help="Requests of each size and target."),
+        memories: int = typer.Option(200, min=1, help="Memories of the repository that the requests are about."),
         as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
     ) -> None:
         """Request latency, request rate and streamed chunks: direct, bare mitmdump and spanlore, interleaved."""
         with tempfile.TemporaryDirectory(prefix="spanlore-bench-") as folder:
-            result = asyncio.run(measure(Path(folder), requests))
+            result = asyncio.run(measure(Path(folder), requests, memories))
         typer.echo(table(result))
         if as_json:
             typer.echo(json.dumps(result))
@@ -50,11 +51,11 @@ def register(app: typer.Typer) -> None:
             raise typer.Exit(1)
 
 
-async def measure(folder: Path, requests: int) -> dict[str, Any]:
+async def measure(folder: Path, requests: int, memories: int = 200) -> dict[str, Any]:
     """The whole benchmark: rows with milliseconds and ratios, the budgets, and whether they were kept."""
     from spanlore_proxy.bench.targets import stage
 
-    with stage(folder) as running:
+    with stage(folder, memories) as running:
         targets = running.targets
         rows = [await _request_row(targets, size, requests) for size in SIZES]
         rows.append(await _rate_row(targets))

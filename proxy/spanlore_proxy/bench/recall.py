@@ -1,8 +1,8 @@
 """`spanlore bench recall`: how long it takes to choose memories: in the proxy, by the warm API, as a command.
 
-The decision in the proxy is the whole of `Injector.prepare` without parsing: facts, choice, bytes and the ledger in
-memory, for a conversation's first prompt, for a later prompt, for a failing result and for a plain result. Command and
-API run against a real daemon that holds the same memories.
+The decision in the proxy is `policy.decide`: what is chosen, worded and fitted to its budget, for a conversation's
+first prompt, for a later prompt, for a failing result and for a plain result. (What else a request costs, `bench proxy`
+tells, which can hold as many memories.) Command and API run against a real daemon that holds the same memories.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from spanlore.main import group
 
 if TYPE_CHECKING:
     from spanlore.memory.memory import Memory
+    from spanlore.recall.snapshot import Snapshot
 
 SIZES: Final = (1_000, 10_000)
 DECISION_BUDGET_MS: Final = 2.0
@@ -129,30 +130,35 @@ def decisions(memories: list[Memory], requests: int) -> list[dict[str, Any]]:
     ]
 
 
-def _take(snapshot: Any, requests: int) -> dict[str, list[float]]:
+def _take(snapshot: Snapshot, requests: int) -> dict[str, list[float]]:
     from spanlore.genai.inference import CallClass
-    from spanlore.settings.settings import InjectionSettings, Settings
+    from spanlore.settings.settings import InjectionSettings
     from spanlore.spans.place import Workplace
     from spanlore_proxy.bench.cache_sessions import SCOPE
     from spanlore_proxy.conversation.agent import Identity
-    from spanlore_proxy.injection.injector import Injector
+    from spanlore_proxy.injection.facts import conversation_key, read_facts
     from spanlore_proxy.injection.ledger import MemoryLedger
+    from spanlore_proxy.injection.policy import decide
     from spanlore_proxy.wire.codecs import read_request
 
-    settings = Settings(injection=InjectionSettings(withhold_share=0.1, deadline_ms=10_000))
-    injector = Injector(
-        settings, MemoryLedger(), lambda: snapshot, clock_ns=time.perf_counter_ns, now_ns=time.time_ns,
-        is_killed=lambda: False,
-    )  # fmt: skip
+    settings, ledger = InjectionSettings(withhold_share=0.1), MemoryLedger()
+    programs = snapshot.failing_programs(SCOPE)
     workplace = Workplace(run_id="run-be0c4be0c4be", harness="claude-code", repository=SCOPE)
     taken: dict[str, list[float]] = {"first prompt": [], "later prompt": [], "failing result": [], "plain result": []}
     for number, prompt in enumerate(prompts(requests)):
         identity = Identity(session_id=f"bench-{number}", harness="claude-code", call_class=CallClass.MAIN)
         for kind, body in _bodies(prompt):
             request = read_request(body, _endpoint())
+            key = conversation_key(request, identity, workplace)
+            entry = ledger.load(key)
+            facts = read_facts(
+                request, identity, workplace, conversation=key, entry=entry, programs=programs, wants_prompt=True
+            )
             started_ns = time.perf_counter_ns()
-            injector.prepare(body, _endpoint(), request, identity, workplace, ())
+            plan = decide(facts, snapshot, entry, settings, number)
             taken[kind].append((time.perf_counter_ns() - started_ns) / 1e6)
+            if plan.entry is not None:
+                ledger.save(plan.entry)
     return taken
 
 

@@ -22,6 +22,7 @@ from spanlore_proxy.bench.load import Target
 SCOPE = "bench.example/owner/repository"
 START_TIMEOUT_S = 60.0
 MEMORIES = 200
+POSTED_AT_ONCE = 500
 SETTLE_S = 60.0
 COUNTED = ("requests", "injected", "captured", "shipped", "lost", "passthrough")
 
@@ -51,8 +52,8 @@ class Stage:
 
 
 @contextlib.contextmanager
-def stage(folder: Path) -> Iterator[Stage]:
-    """The three targets, started; everything is stopped and may be deleted afterwards."""
+def stage(folder: Path, memories: int = MEMORIES) -> Iterator[Stage]:
+    """The three targets, started, spanlore with so many memories; everything is stopped afterwards."""
     cert = folder / "upstream.pem"
     write_certificate(cert, datetime.datetime.now(datetime.UTC))
     port = free_port()
@@ -61,7 +62,7 @@ def stage(folder: Path) -> Iterator[Stage]:
         upstream = [sys.executable, "-m", "spanlore_proxy.bench.upstream", "--port", str(port), "--cert", str(cert)]
         stack.enter_context(_process(upstream, port, folder / "upstream.log"))
         bare = stack.enter_context(_mitmdump(folder, cert, url))
-        ours = stack.enter_context(_spanlore(folder, cert, url))
+        ours = stack.enter_context(_spanlore(folder, cert, url, memories))
         paths = Paths.from_environ(_environment(folder))
         yield Stage([Target("direct", url, None, str(cert)), bare, ours], paths)
 
@@ -102,7 +103,7 @@ def _mitmdump(folder: Path, cert: Path, url: str) -> Iterator[Target]:
 
 
 @contextlib.contextmanager
-def _spanlore(folder: Path, cert: Path, url: str) -> Iterator[Target]:
+def _spanlore(folder: Path, cert: Path, url: str, memories: int) -> Iterator[Target]:
     environment = {
         **_environment(folder),
         "SPANLORE_PROXY_UPSTREAM_CA": str(cert),
@@ -110,7 +111,7 @@ def _spanlore(folder: Path, cert: Path, url: str) -> Iterator[Target]:
     paths = Paths.from_environ(environment)
     paths.ensure()
     # The proxy reads its snapshot from disk at start, so every request of the benchmark carries a session block.
-    _give_memories(paths)
+    _give_memories(paths, memories)
     credentials = _give_run(paths)
     command = [sys.executable, "-m", "spanlore", "up"]
     with (folder / "spanlore.log").open("wb") as log:
@@ -118,7 +119,7 @@ def _spanlore(folder: Path, cert: Path, url: str) -> Iterator[Target]:
         try:
             _wait(paths.daemon_file.exists, process, folder / "spanlore.log")
             port = json.loads(paths.daemon_file.read_text())["proxy_port"]
-            _post_memories(paths)
+            _post_memories(paths, memories)
             yield Target("spanlore", url, f"http://{credentials}@127.0.0.1:{port}", str(paths.ca_cert))
         finally:
             _stop(process)
@@ -154,7 +155,7 @@ def _give_run(paths: Paths) -> str:
     return f"{run['run_id']}:{run['token']}"
 
 
-def _memories() -> list[Memory]:
+def _memories(count: int) -> list[Memory]:
     return [
         Memory(
             id=memory_id(SCOPE, Kind.USAGE, f"program{n}", "invocation", f"form {n}"),
@@ -171,25 +172,28 @@ def _memories() -> list[Memory]:
             created_at_ns=time.time_ns(),
             updated_at_ns=time.time_ns(),
         )
-        for n in range(MEMORIES)
+        for n in range(count)
     ]
 
 
-def _give_memories(paths: Paths) -> None:
-    paths.snapshot_file.write_text(json.dumps({"memories": [memory_to_json(memory) for memory in _memories()]}))
+def _give_memories(paths: Paths, count: int) -> None:
+    paths.snapshot_file.write_text(json.dumps({"memories": [memory_to_json(memory) for memory in _memories(count)]}))
 
 
-def _post_memories(paths: Paths) -> None:
+def _post_memories(paths: Paths, count: int) -> None:
     port = json.loads(paths.daemon_file.read_text())["collector_port"]
-    operations = [{"verb": "added", "memory": memory_to_json(memory), "actor": "user"} for memory in _memories()]
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/v1/memories/operations",
-        data=json.dumps({"operations": operations}).encode(),
-        headers={"authorization": f"Bearer {paths.token()}", "content-type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=30) as response:
-        response.read()
-    time.sleep(2.5)  # the proxy's snapshot is at most a second old
+    known = _memories(count)
+    for low in range(0, count, POSTED_AT_ONCE):
+        some = known[low : low + POSTED_AT_ONCE]
+        operations = [{"verb": "added", "memory": memory_to_json(memory), "actor": "user"} for memory in some]
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/v1/memories/operations",
+            data=json.dumps({"operations": operations}).encode(),
+            headers={"authorization": f"Bearer {paths.token()}", "content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:
+            response.read()
+    time.sleep(2.5 + count / 5_000)  # the proxy's snapshot is at most a second old, and then has to be read
 
 
 @contextlib.contextmanager

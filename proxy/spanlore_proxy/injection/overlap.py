@@ -17,11 +17,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from spanlore.memory.memory import Kind, Memory, Source
 
 MIN_QUOTE_CHARS: Final = 16
+MAX_STANCES: Final = 8192
+"""Memories whose words are kept apart."""
 MIN_VALUE_CHARS: Final = 8
 """Shorter values (`make`, `src`) stand in any text by chance."""
 
@@ -70,7 +73,7 @@ class Said:
 
     def contradicts(self, memory: Memory) -> bool:
         """Whether the project's files or the user's prompt say the opposite."""
-        wanted, refused = _stances(memory)
+        wanted, refused = _stances(memory.text, memory.value if memory.kind in _TAUGHT else "")
         return any(self._project.matches(_NEGATION, thing) for thing in wanted - refused) or any(
             self._project.matches(_ORDER, thing, without=wanted) for thing in refused - wanted
         )
@@ -82,17 +85,18 @@ class Said:
         return "said" if self.says(memory) else ""
 
 
-def _stances(memory: Memory) -> tuple[set[str], set[str]]:
-    """(what a memory recommends, what it says fails or is not to be used), in lower case."""
-    refused = {found[1] for found in _FAILS.finditer(memory.text)}
-    refused |= {found["ticked"] or found["word"] for found in _REFUSED.finditer(memory.text)}
-    wanted = {memory.value} if memory.kind in _TAUGHT and memory.value else set()
+@lru_cache(MAX_STANCES)
+def _stances(text: str, value: str) -> tuple[frozenset[str], frozenset[str]]:
+    """(what a memory recommends, what it says fails or is not to be used), in lower case. `value`: what it teaches."""
+    refused = {found[1] for found in _FAILS.finditer(text)}
+    refused |= {found["ticked"] or found["word"] for found in _REFUSED.finditer(text)}
+    wanted = {value} if value else set()
     wanted |= {
         found["ticked"] or found["word"]
-        for found in _WANTED.finditer(memory.text)
-        if memory.text.count("`", 0, found.start()) % 2 == 0  # `uv run pytest` recommends no pytest
+        for found in _WANTED.finditer(text)
+        if text.count("`", 0, found.start()) % 2 == 0  # `uv run pytest` recommends no pytest
     }
-    return {thing.casefold() for thing in wanted}, {thing.casefold() for thing in refused}
+    return frozenset(thing.casefold() for thing in wanted), frozenset(thing.casefold() for thing in refused)
 
 
 class _Text:

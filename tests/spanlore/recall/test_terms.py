@@ -2,7 +2,7 @@
 
 import pytest
 
-from spanlore.recall.terms import is_name, terms
+from spanlore.recall.terms import distinct_terms, is_name, terms
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ def test_a_name_gives_itself_and_its_parts(text: str, expected: set[str]) -> Non
 def test_repeated_words_are_repeated() -> None:
     """BM25 counts them."""
     assert terms("cart cart").count("cart") == 2
+    assert distinct_terms("cart cart my/cart") == ["cart", "my/cart"]
 
 
 @pytest.mark.parametrize(("term", "expected"), [("src/app", True), ("--fast", True), ("app", False), ("a-b", False)])
