@@ -19,7 +19,6 @@ from pathlib import Path
 
 import spanlore
 from spanlore.settings import Paths, Settings, SettingsError, child_environment
-from spanlore.settings.settings import InjectionSettings
 from spanlore.spans.place import Workplace
 from spanlore_proxy.launch import base_urls
 from spanlore_proxy.launch.agents import Via, harness_of, takes_client_block, with_client_block
@@ -49,9 +48,16 @@ class Launch:
 
 
 def run_agent(
-    argv: Sequence[str], settings: Settings, paths: Paths, say: Say, *, require: bool = False, via: Via = Via.PROXY
+    argv: Sequence[str],
+    settings: Settings | None,
+    paths: Paths,
+    say: Say,
+    *,
+    require: bool = False,
+    via: Via = Via.PROXY,
 ) -> int:
-    """Becomes the agent; returns only if that is not possible, with an exit code.
+    """Becomes the agent; returns only if that is not possible, with an exit code. `settings` are None where they can't
+    be read: nothing is handed to the client then, since they might be against it.
 
     Raises:
         DaemonStartError: with `require`, when there is no daemon.
@@ -73,13 +79,12 @@ def run_agent(
 def run_with_wrong_settings(argv: Sequence[str], error: SettingsError, paths: Paths, say: Say, via: Via) -> int:
     """Becomes the agent although the configuration can't be read: no agent may fail for a typo in ours.
 
-    Through the daemon, if one runs: its settings are those it was started with. Nothing is handed to the client then,
-    since the settings might be against it. Else without the proxy.
+    Through the daemon, if one runs: its settings are those it was started with. Else without the proxy.
     """
     if running_daemon(paths) is None:
         return run_unproxied(argv, str(error), say)
     say(f"{error}\nUntil that is mended the running daemon goes on with the settings it was started with.")
-    return run_agent(argv, Settings(injection=InjectionSettings(enabled=False)), paths, say, via=via)
+    return run_agent(argv, None, paths, say, via=via)
 
 
 def run_unproxied(argv: Sequence[str], trouble: str, say: Say) -> int:
@@ -95,7 +100,7 @@ def prepare(
     argv: Sequence[str],
     program: str,
     daemon: Daemon,
-    settings: Settings,
+    settings: Settings | None,
     paths: Paths,
     environ: Mapping[str, str],
     say: Say = lambda text: None,
@@ -110,7 +115,7 @@ def prepare(
     write_run(paths, run)
     url = proxy_url(daemon.proxy_port, run.run_id, run.token)
     words = list(argv)
-    if takes_client_block(argv, environ):
+    if settings is not None and takes_client_block(argv, environ):
         words = with_client_block(argv, _client_block(run, settings, paths, say))
     return Launch(program, tuple(words), agent_environment(url, ensure_trust(paths, environ), environ))
 
@@ -149,12 +154,12 @@ def _by_base_url(
     return Launch(program, tuple(words), base_urls.base_url_environment(addresses, origin, environ))
 
 
-def warnings(daemon: Daemon, settings: Settings, environ: Mapping[str, str], via: Via = Via.PROXY) -> list[str]:
+def warnings(daemon: Daemon, settings: Settings | None, environ: Mapping[str, str], via: Via = Via.PROXY) -> list[str]:
     """What the user would otherwise wonder about."""
     out = []
     if daemon.version != spanlore.__version__:
         out.append(f"the running daemon is {daemon.version}, this is {spanlore.__version__}; `spanlore down` ends it.")
-    elif daemon.settings_digest not in ("", settings_digest(settings)):
+    elif settings is not None and daemon.settings_digest not in ("", settings_digest(settings)):
         out.append(
             "the running daemon was started with other settings; `spanlore down` and start again to apply these."
         )
