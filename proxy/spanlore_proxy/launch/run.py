@@ -171,9 +171,9 @@ def warnings(daemon: Daemon, settings: Settings | None, environ: Mapping[str, st
     return out
 
 
-def _over_budget(daemon: Daemon, settings: Settings, paths: Paths, environ: Mapping[str, str]) -> list[str]:
+def _over_budget(daemon: Daemon, settings: Settings | None, paths: Paths, environ: Mapping[str, str]) -> list[str]:
     """What has cost more than the user wants to spend; asked only where a budget is set."""
-    if not (settings.budget.usd_per_day or settings.budget.usd_per_session):
+    if settings is None or not (settings.budget.usd_per_day or settings.budget.usd_per_session):
         return []
     from spanlore_proxy.doctor.budget import budget
     from spanlore_proxy.doctor.finding import Severity
