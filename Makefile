@@ -16,6 +16,7 @@ help:
 	@echo 'make agents-table  plays them, and renews the table of what was seen in proxy/DESIGN.md'
 	@echo 'make lock    renews the pinned requirements'
 	@echo 'make settings  renews README'"'"'s table of settings'
+	@echo 'make captures  renews the terminal captures in docs/captures'
 	@echo 'make clean   removes what these commands made'
 
 demo: $(INSTALLED)
@@ -56,6 +57,9 @@ $(INSTALLED): tools/bootstrap.sh requirements-dev.txt pyproject.toml .python-ver
 
 lock: $(INSTALLED)
 	@sh tools/lock.sh
+
+captures: $(INSTALLED)
+	$(BIN)/python tools/captures.py
 
 settings: $(INSTALLED)
 	$(BIN)/python -m spanlore.settings README.md
