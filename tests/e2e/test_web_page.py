@@ -119,7 +119,7 @@ def test_text_of_strangers_does_nothing(browser: Browser, told: Told) -> None:
         visitor.page.goto(told[1].url + PAGES["conversation"])
         expect(visitor.page.locator(".words").last).to_contain_text(HOSTILE[:10])
         visitor.page.goto(told[1].url + PAGES["review"])
-        expect(visitor.page.locator(".memory .text")).to_contain_text(HOSTILE[:10])
+        expect(visitor.page.locator(".memory-row .text")).to_contain_text(HOSTILE[:10])
 
 
 def test_evidence_opens_the_exact_span(browser: Browser, told: Told) -> None:

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
+
 from spanlore_collector.store.session_tree import Placement, TurnNode, build_tree, placements
 from spanlore_collector.store.views import Row, RowSource, session_spans, sessions_named
 
 HEAD_CHARS: Final = 6_000
 """Of each piece of content that is shown with a span; the whole is one click away."""
+LINE_CHARS: Final = 300
 RUNNING_NS: Final = 120 * 10**9
 """A session with a span this new is shown as running."""
 
@@ -22,6 +25,8 @@ class OneSession:
     row: Row
     turns: list[TurnNode]
     models: list[str]
+    heads: dict[str, str]
+    """Span id → the beginning of what a model said, or of what a tool was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,33 @@ def read_session(source: RowSource, session_id: str) -> OneSession | None:
     for inference in spans.inferences:
         if inference["request_model"]:
             counts[inference["request_model"]] = counts.get(inference["request_model"], 0) + 1
-    return OneSession(row, build_tree(spans), sorted(counts, key=lambda name: -counts[name]))
+    models = sorted(counts, key=lambda name: -counts[name])
+    return OneSession(row, build_tree(spans), models, _heads(source, session_id))
+
+
+def _heads(source: RowSource, session_id: str) -> dict[str, str]:
+    rows = source.rows(
+        "SELECT span_id, direction, head FROM (SELECT span_id, direction, content_hash, message_index, part_index "
+        "FROM message_parts WHERE session_id = {session:String} AND "
+        "(direction = 'arguments' OR (direction = 'output' AND type = 'text')) "
+        "ORDER BY span_id, message_index, part_index LIMIT 1 BY span_id) AS p LEFT ANY JOIN "
+        "(SELECT hash, substringUTF8(body, 1, {head:UInt32}) AS head FROM content WHERE hash IN "
+        "(SELECT content_hash FROM message_parts WHERE session_id = {session:String} "
+        "AND direction IN ('arguments', 'output'))) AS c ON c.hash = p.content_hash",
+        {"session": session_id, "head": LINE_CHARS},
+    )
+    return {
+        row["span_id"]: given_in_short(row["head"]) if row["direction"] == "arguments" else row["head"] for row in rows
+    }
+
+
+def given_in_short(arguments: str) -> str:
+    """A tool's arguments in one line: the values without their names, as far as they came."""
+    try:
+        given = orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return arguments
+    return " · ".join(str(value) for value in given.values()) if isinstance(given, dict) else arguments
 
 
 def is_running(row: Mapping[str, Any], now_ns: int) -> bool:

@@ -166,7 +166,7 @@ class SessionPages:
 
 
 def _drawn(session: OneSession) -> dict[str, Any]:
-    return {"sections": sections(session.turns), "overview": overview(session.turns)}
+    return {"sections": sections(session.turns, session.heads), "overview": overview(session.turns)}
 
 
 def _first_turn(given: str, turns: list[TurnNode], span_id: str) -> int:

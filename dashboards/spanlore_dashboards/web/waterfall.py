@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from spanlore.figures import one_line
@@ -120,6 +121,7 @@ class _Scale:
 
 @dataclass(slots=True)
 class _Count:
+    heads: Mapping[str, str]
     chats: int = 0
     tools: int = 0
     failures: int = 0
@@ -128,12 +130,12 @@ class _Count:
     bars: list[Bar] = field(default_factory=list)
 
 
-def sections(turns: Iterable[TurnNode]) -> list[Section]:
-    """One section a turn in order of time; side calls together in the last one."""
+def sections(turns: Iterable[TurnNode], heads: Mapping[str, str] = MappingProxyType({})) -> list[Section]:
+    """One section a turn in order of time; side calls together in the last one. `heads` are what rows say, by span."""
     found = list(turns)
-    out = [_section([turn]) for turn in found if turn.row["end"] != "none"]
+    out = [_section([turn], heads) for turn in found if turn.row["end"] != "none"]
     beside = [turn for turn in found if turn.row["end"] == "none"]
-    return [*out, _section(beside)] if beside else out
+    return [*out, _section(beside, heads)] if beside else out
 
 
 def overview(turns: Iterable[TurnNode]) -> Overview:
@@ -220,10 +222,10 @@ def _key(turn: TurnNode) -> str:
     return turn.row["span_id"] or "side"
 
 
-def _section(turns: list[TurnNode]) -> Section:
+def _section(turns: list[TurnNode], heads: Mapping[str, str]) -> Section:
     spans = [_span_of(row) for turn in turns for _, row in _rows(turn, 0)] + [_span_of(turn.row) for turn in turns]
     scale = _Scale(min(start for start, _ in spans), max(end for _, end in spans))
-    count = _Count()
+    count = _Count(heads)
     for turn in turns:
         _fill(turn, 0, scale, count)
     row = turns[0].row
@@ -250,7 +252,7 @@ def _section(turns: list[TurnNode]) -> Section:
 
 def _fill(turn: TurnNode, depth: int, scale: _Scale, count: _Count) -> None:
     for chat in turn.chats:
-        count.bars.append(_chat_bar(chat, depth, scale))
+        count.bars.append(_chat_bar(chat, depth, scale, count.heads))
         count.chats += 1
         count.tokens += int(chat.row["input_tokens"] or 0) + int(chat.row["output_tokens"] or 0)
         if chat.row["cost_usd"] is not None:
@@ -273,7 +275,7 @@ def _add_tool(tool: ToolNode, depth: int, scale: _Scale, count: _Count) -> None:
             "tool",
             depth,
             row["tool_name"],
-            one_line(row["command"], 160),
+            one_line(row["command"] or count.heads.get(row["span_id"]), 160),
             row["outcome"],
             start,
             round(end - start, 3),
@@ -307,7 +309,7 @@ def _add_agent(turn: TurnNode, depth: int, scale: _Scale, count: _Count) -> None
     _fill(turn, depth + 1, scale, count)
 
 
-def _chat_bar(chat: ChatNode, depth: int, scale: _Scale) -> Bar:
+def _chat_bar(chat: ChatNode, depth: int, scale: _Scale, heads: Mapping[str, str]) -> Bar:
     row = chat.row
     start, end = _span_of(row)
     left = scale.at(start)
@@ -317,7 +319,8 @@ def _chat_bar(chat: ChatNode, depth: int, scale: _Scale) -> Bar:
         "chat" if row["call_class"] in ("main", "subagent", "unknown", "") else SIDE,
         depth,
         row["request_model"] or "model call",
-        "" if row["call_class"] in ("main", "subagent") else str(row["call_class"]).replace("_", " "),
+        one_line(heads.get(row["span_id"]), 160)
+        or ("" if row["call_class"] in ("main", "subagent") else str(row["call_class"]).replace("_", " ")),
         "failure" if row["error_type"] else "success",
         left,
         round(scale.at(end) - left, 3),

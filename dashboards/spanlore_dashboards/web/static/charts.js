@@ -31,18 +31,18 @@
       options: {
         scales: { x: { range: (_, low, high) => [low - 43200, high + 43200] }, y: { range: [0, top * 1.08 || 1] } },
         axes: [axis(dates), axis((_, splits) => splits.map((value) => `$${value < 10 ? value.toFixed(2) : value.toFixed(0)}`), { size: 56 })],
-        series: [{ value: (_, at) => (at ? new Date(at * 1000).toDateString() : "–") }, ...order.map((n) => ({
+        series: [{ label: "Day", value: (_, at) => (at ? new Date(at * 1000).toDateString() : "–") }, ...order.map((n) => ({
           label: data.names[n] || "unknown", fill: color(PALETTE[n % PALETTE.length]), width: 0, paths: bars, points: { show: false },
           value: (_, __, ___, at) => (at == null ? "–" : `$${(data.costs.names[n][at] ?? 0).toFixed(4)}`),
         }))],
       },
     };
   };
-  const line = (label, xs, ys, name, show) => ({
+  const line = (label, xs, ys, name, show, when = (at) => at.toDateString()) => ({
     data: [xs, ys],
     options: {
       axes: [axis(dates), axis((_, splits) => splits.map(show), { size: 50 })],
-      series: [{ value: (_, at) => (at ? new Date(at * 1000).toDateString() : "–") },
+      series: [{ label: "When", value: (_, at) => (at ? when(new Date(at * 1000)) : "–") },
         { label, stroke: color(name), width: 2, spanGaps: true, points: { size: 5, fill: color(name) }, value: (_, value) => (value == null ? "–" : show(value)) }],
     },
   });
@@ -74,7 +74,7 @@
     overhead: (answer) => {
       const hours = answer.overhead_by_hour;
       const show = (value) => `${Math.round(value * 100) / 100} ms`;
-      const made = line("p99", hours.map((row) => row.hour_s), hours.map((row) => row.p99_ns / 1e6), "--c4", show);
+      const made = line("p99", hours.map((row) => row.hour_s), hours.map((row) => row.p99_ns / 1e6), "--c4", show, (at) => at.toLocaleString("en-GB"));
       made.data.push(hours.map((row) => row.p50_ns / 1e6));
       made.options.series.push({ ...made.options.series[1], label: "p50", stroke: color("--c1"), points: { size: 5, fill: color("--c1") } });
       made.options.scales = { y: { range: (_, low, high) => [0, high * 1.1 || 1] } };
