@@ -47,7 +47,7 @@ def run_once(settings: Settings, paths: Paths, rules: Rules) -> Report | None:
         return None
     try:
         report = _mine(reader, client, settings, paths, rules)
-        for operation in apply_effects(reader, client) if report.sessions else ():
+        for operation in apply_effects(reader, client, time.time_ns()) if report.sessions else ():
             log.info("%s is %s: %s", operation.memory.id, operation.memory.status.value, operation.reason)
         return report
     except StoreUnavailableError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from spanlore_collector.store.api_client import MemoryClient
 from support.collector_process import CollectorProcess
 from support.web_process import WebProcess
-from support.web_story import WebStory, web_story
+from support.web_story import EFFECTS, WebStory, web_story
 
 
 @contextmanager
@@ -21,6 +21,7 @@ def told_site(state_dir: Path) -> Iterator[tuple[CollectorProcess, WebProcess, W
         assert collector.post_spans(story.spans).status == 200
         client = MemoryClient(collector.url, collector.token)
         client.apply(story.operations)
+        client.set_mining_state("effects", EFFECTS)
         client.close()
         with WebProcess(collector.paths, collector.port, collector.clickhouse_port) as site:
             yield collector, site, story

@@ -16,6 +16,13 @@ SESSION = "5e551011-aaaa-4000-8000-000000000001"
 FIX = "Tests of this repository need `DATABASE_URL`; `make test` sets it, plain `pytest` fails with “KeyError”."
 FETCHES = "it tells the agent to fetch something"
 HOSTILE = '<script>alert("x")</script>\u202e<img src=//example.org/x>'
+EFFECTS = (
+    '{"measured_at_ns": 1796000000000000000, "level": 0.99, "min_sessions": 10, "effects": {'
+    '"m-000000000001": {"verdict": "helps", "shown": [2, 40], "withheld": [12, 20], "difference": -0.55, '
+    '"interval": [-0.85, -0.3]}, "m-000000000004": {"verdict": "too few", "shown": [0, 3], "withheld": [1, 1], '
+    '"difference": null, "interval": null}}}'
+)
+"""As the extractor leaves it."""
 EDIT = {"file_path": "src/widgets/shelf.py", "old_string": "return items", "new_string": "return sorted(items)"}
 ANSWER = """The order of a `Shelf` is not stable. Two things to do:
 

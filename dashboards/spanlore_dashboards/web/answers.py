@@ -217,12 +217,37 @@ class Use(Answer):
     first_time_ns: int
 
 
+class Effect(Answer):
+    """How often what a memory speaks of came back, with it and without; below 0 it helps."""
+
+    verdict: str = Field(description="helps, harms, open, or too few")
+    shown: tuple[int, int] = Field(description="Sessions in which it came back, of those in which it was shown")
+    withheld: tuple[int, int]
+    difference: float | None = Field(description="Share shown minus share withheld; null while there are too few")
+    interval: tuple[float, float] | None
+    level: float = Field(description="Of the interval")
+    min_sessions: int = Field(description="Of each arm, before a number is told")
+    measured_at_ns: int
+
+
+class Opportunity(Answer):
+    """How often a memory could have been placed, and what became of it."""
+
+    kind: str
+    state: str = Field(description="shown, withheld or skipped")
+    reason: str
+    requests: int
+    sessions: int
+
+
 class MemoryDetail(Answer):
-    """A memory with its life and where it was shown."""
+    """A memory with its life, where it was shown, and what it does."""
 
     memory: Memory
     events: list[MemoryEvent]
     uses: list[Use]
+    opportunities: list[Opportunity]
+    effect: Effect | None = Field(description="Null before it was measured")
 
 
 class Changed(Answer):
@@ -237,8 +262,9 @@ class Hit(Answer):
     session_id: str
     span_id: str
     time_ns: int
-    where: str
+    where: str = Field(description="user, model, tool_input, tool_output or another role")
     tool: str
+    repository: str
     before: str
     match: str
     after: str
@@ -265,6 +291,19 @@ class Spent(Answer):
     unpriced_calls: int
 
 
+class Ledger(Answer):
+    """What spanlore itself costs: three ledgers that are never summed."""
+
+    exposed_requests: int
+    exposed_tokens: int = Field(description="That memories added to agents' requests")
+    exposed_usd: float | None
+    internal_requests: int
+    internal_tokens: int = Field(description="Of spanlore's own model calls")
+    internal_usd: float | None
+    cache_delta_tokens: int = Field(description="Not read from a cache because of spanlore; should be 0")
+    cache_delta_usd: float | None
+
+
 class Cost(Answer):
     """What was spent."""
 
@@ -272,6 +311,7 @@ class Cost(Answer):
     cells: list[Spent] = Field(description="By day and name")
     names: list[Spent] = Field(description="By name, most expensive first")
     total: Spent
+    ledger: Ledger
 
 
 class Process(Answer):

@@ -19,6 +19,7 @@ from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_collector.store.session_tree import ToolNode, TurnNode, placements
 from spanlore_dashboards.web import answers, health, memory_reading, one_session
 from spanlore_dashboards.web.costs import CostFilter, read_costs, today
+from spanlore_dashboards.web.effects import read_opportunities
 from spanlore_dashboards.web.guard import problem
 from spanlore_dashboards.web.memory_actions import ActionError, act
 from spanlore_dashboards.web.memory_reading import MemoryFilter, choose
@@ -147,11 +148,14 @@ class Api:
     async def memory(self, request: web.Request) -> BaseModel:
         """One memory."""
         memory = await self._memory_named(_named(request, "id"))
-        events, uses = await asyncio.gather(
+        events, uses, chances, effects = await asyncio.gather(
             self._site.asking.call(lambda client: client.events(memory.id)),
             self._site.asking.read(lambda reader: memory_reading.uses_of(reader, memory.id)),
+            self._site.asking.read(lambda reader: read_opportunities(reader, memory.id)),
+            self._site.effects(),
         )
-        return answers.MemoryDetail.model_validate({"memory": _memory(memory), "events": events, "uses": uses})
+        found = {"memory": _memory(memory), "events": events, "uses": uses, "opportunities": chances}
+        return answers.MemoryDetail.model_validate({**found, "effect": effects.get(memory.id)})
 
     async def change(self, request: web.Request) -> BaseModel:
         """Changes a memory."""

@@ -25,8 +25,7 @@ PLACES: Final = (
     ("", "Everywhere"),
     ("user", "You typed"),
     ("model", "Model said"),
-    ("tool_input", "Tool input"),
-    ("tool_output", "Tool output"),
+    ("tool", "Tools"),
 )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from spanlore_collector.store import ledgers
 from spanlore_collector.store.views import Row, RowSource
 
 DAY_NS: Final = 86_400_000_000_000
@@ -68,6 +69,21 @@ class Costs:
     names: list[Spent]
     """Sums by name, most expensive first."""
     total: Spent
+    ledger: Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What spanlore itself costs, in three parts that are never summed (see `store.ledgers`)."""
+
+    exposed_requests: int
+    exposed_tokens: int
+    exposed_usd: float | None
+    internal_requests: int
+    internal_tokens: int
+    internal_usd: float | None
+    cache_delta_tokens: int
+    cache_delta_usd: float | None
 
 
 _SUMS: Final = """
@@ -86,10 +102,11 @@ def read_costs(source: RowSource, wanted: CostFilter, now: datetime) -> Costs:
         "since": int(start.timestamp()) * 10**9,
         "offset": int(offset.total_seconds()),
         "repository": wanted.repository,
+        "internal": ledgers.INTERNAL,
     }
     where = (
         "start_time >= fromUnixTimestamp64Nano({since:Int64}) "
-        "AND ({repository:String} = '' OR repository = {repository:String})"
+        "AND ({repository:String} = '' OR repository = {repository:String}) AND harness != {internal:String}"
     )
     day = "toString(toDate(start_time + toIntervalSecond({offset:Int32})))"
     rows = source.rows(
@@ -107,6 +124,26 @@ def read_costs(source: RowSource, wanted: CostFilter, now: datetime) -> Costs:
         cells=cells,
         names=sorted(sums, key=lambda item: (-item.cost_usd, -item.calls, item.name)),
         total=total or Spent("", "", 0, 0, 0, 0, 0, 0, 0.0, 0),
+        ledger=_ledger(ledgers.read_costs(source, "repository", values["since"]), wanted.repository),
+    )
+
+
+def _ledger(rows: Iterable[ledgers.CostRow], repository: str) -> Ledger:
+    chosen = [row for row in rows if repository in ("", row.key)]
+
+    def usd(name: str) -> float | None:
+        known = [getattr(row, name) for row in chosen if getattr(row, name) is not None]
+        return sum(known) if known else None
+
+    return Ledger(
+        exposed_requests=sum(row.exposed_requests for row in chosen),
+        exposed_tokens=sum(row.exposed_tokens for row in chosen),
+        exposed_usd=usd("exposed_usd"),
+        internal_requests=sum(row.internal_requests for row in chosen),
+        internal_tokens=sum(row.internal_tokens for row in chosen),
+        internal_usd=usd("internal_usd"),
+        cache_delta_tokens=sum(row.cache_delta_tokens for row in chosen),
+        cache_delta_usd=usd("cache_delta_usd"),
     )
 
 

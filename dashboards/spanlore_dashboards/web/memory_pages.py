@@ -12,6 +12,7 @@ from spanlore.memory.memory import Memory
 from spanlore.redaction.redact import Redactor
 from spanlore_collector.store.api_client import RequestRefusedError, VersionConflictError
 from spanlore_dashboards.web import memory_reading
+from spanlore_dashboards.web.effects import read_opportunities
 from spanlore_dashboards.web.guard import FORM_FIELD, is_own_form
 from spanlore_dashboards.web.memory_actions import DONE, ActionError, act, offered
 from spanlore_dashboards.web.memory_reading import MemoryFilter, View, choose, in_view
@@ -41,9 +42,10 @@ class MemoryPages:
     async def listing(self, request: web.Request) -> web.Response:
         """The memories that fit the filter."""
         wanted = asked(MemoryFilter, request.query)
-        memories, shown = await asyncio.gather(
+        memories, shown, effects = await asyncio.gather(
             self._site.asking.call(lambda client: client.memories()),
             self._site.asking.read(memory_reading.shown_in),
+            self._site.effects(),
         )
         return await self._site.page(
             "memories.html",
@@ -51,6 +53,7 @@ class MemoryPages:
             wanted=wanted,
             memories=choose(memories, wanted),
             shown=shown,
+            effects=effects,
             views=[(view, name, sum(in_view(memory, view) for memory in memories)) for view, name in VIEWS],
             scopes=sorted(Counter(memory.scope for memory in memories).items()),
             kinds=sorted(Counter(memory.kind.value for memory in memories).items()),
@@ -88,10 +91,12 @@ class MemoryPages:
         return memory
 
     async def _shown(self, memory: Memory, done: str, trouble: str, text: str, status: int = 200) -> web.Response:
-        events, proofs, uses = await asyncio.gather(
+        events, proofs, uses, chances, effects = await asyncio.gather(
             self._site.asking.call(lambda client: client.events(memory.id)),
             self._site.asking.read(lambda reader: memory_reading.open_evidence(reader, memory.evidence)),
             self._site.asking.read(lambda reader: memory_reading.uses_of(reader, memory.id)),
+            self._site.asking.read(lambda reader: read_opportunities(reader, memory.id)),
+            self._site.effects(),
         )
         return await self._site.page(
             "memory.html",
@@ -101,6 +106,8 @@ class MemoryPages:
             events=events,
             proofs=proofs,
             uses=uses,
+            effect=effects.get(memory.id),
+            opportunities=chances,
             actions=offered(memory),
             done=DONE.get(done, ""),
             trouble=trouble,

@@ -15,9 +15,9 @@ from pydantic import BaseModel, ValidationError
 import spanlore
 from spanlore.settings import Paths, Settings
 from spanlore_dashboards.web.asking import Asking
+from spanlore_dashboards.web.effects import KEY, MemoryEffect, parse_effects
 from spanlore_dashboards.web.guard import Keys
 from spanlore_dashboards.web.health import read_capture
-from spanlore_dashboards.web.memory_reading import WAITING
 from spanlore_dashboards.web.rendering import environment
 
 NAVIGATION: Final = (
@@ -55,10 +55,9 @@ class Site:
         """The address of a session's page."""
         return f"/sessions/{quote(session_id, safe='')}"
 
-    async def waiting_for_review(self) -> int:
-        """How many memories wait for the user's word."""
-        memories = await self.asking.call(lambda client: client.memories())
-        return sum(memory.status in WAITING for memory in memories)
+    async def effects(self) -> dict[str, MemoryEffect]:
+        """Memory id → what was last measured of it."""
+        return parse_effects(await self.asking.call(lambda client: client.mining_state(KEY)))
 
     def _around(self) -> dict[str, Any]:
         return {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from spanlore.memory.memory import Memory
-    from spanlore_extractor.effect.cost import CostRow
+    from spanlore_collector.store.ledgers import CostRow
     from spanlore_extractor.effect.estimate import Effect, Share
 
 MAX_ROWS = 100
@@ -76,7 +76,7 @@ def cost(
     """The ledgers side by side."""
     import time
 
-    from spanlore_extractor.effect.cost import BY, read_costs
+    from spanlore_collector.store.ledgers import BY, read_costs
 
     if by not in BY:
         typer.echo(f"spanlore: --by is one of {', '.join(BY)}, not {by!r}.", err=True)

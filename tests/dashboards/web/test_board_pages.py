@@ -8,7 +8,7 @@ from support.web_story import SESSION, WebStory
 
 def test_search(site: WebProcess, story: WebStory) -> None:
     """A hit is marked and leads to its place in the conversation."""
-    html = unescape(site.get("/search?q=KeyError&where=tool_output"))
+    html = unescape(site.get("/search?q=KeyError&where=tool"))
 
     assert "<mark>KeyError</mark>" in html
     assert f"/sessions/{SESSION}?view=conversation&span={story.failed_span}#c-{story.failed_span}" in html

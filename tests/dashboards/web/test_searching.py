@@ -13,8 +13,8 @@ from support.web_story import SESSION, WebStory
         ("keyerror", "", {"tool_output"}),
         ("don't change the FIXTURES", "", {"user"}),
         ("order of a `Shelf`", "model", {"model"}),
-        ("make test", "tool_input", {"tool_input"}),
-        ("12 passed", "tool_input", set()),
+        ("make test", "tool", {"tool_input"}),
+        ("12 passed", "model", set()),
         ("k", "", set()),
         ("100%_", "", set()),
     ],
@@ -28,7 +28,7 @@ def test_where_a_text_stands(reader: Reader, text: str, where: str, found: set[s
 
 def test_a_hit_opens_its_span(reader: Reader, story: WebStory) -> None:
     """The span that the text belongs to, with the text marked in what stands around it."""
-    (hit,) = search(reader, SearchFilter(q="KeyError", where="tool_output"))
+    (hit,) = search(reader, SearchFilter(q="KeyError", where="tool"))
 
     assert (hit.session_id, hit.span_id, hit.tool) == (SESSION, story.failed_span, "Bash")
     assert hit.before + hit.match + hit.after == "E   KeyError: 'DATABASE_URL'\n1 error"

@@ -1,8 +1,10 @@
 """The rules against a real store."""
 
+import orjson
+
 from spanlore.memory.memory import Status
 from spanlore.memory.operations import Operation, Verb
-from spanlore_extractor.effect.apply import apply_effects
+from spanlore_extractor.effect.apply import EFFECTS_KEY, apply_effects
 from support.collecting import Collecting
 from support.effects import session_spans
 from support.injecting import failure_trigger, make_memory
@@ -22,9 +24,17 @@ def test_what_was_measured_is_done_once(collector: Collecting) -> None:
             fails = (state == "withheld") == (memory is good)
             spans += session_spans(f"apply{memory.id}-{number}", memory, state, fails=fails)
     collector.send(spans)
-    first = {operation.memory.id: operation.memory for operation in apply_effects(collector.reader, collector.client)}
-    again = apply_effects(collector.reader, collector.client)
+    first = {
+        operation.memory.id: operation.memory for operation in apply_effects(collector.reader, collector.client, 7)
+    }
+    again = apply_effects(collector.reader, collector.client, 8)
 
+    measured = orjson.loads(collector.client.mining_state(EFFECTS_KEY) or "")
+
+    assert measured["measured_at_ns"] == 8
+    assert measured["effects"][good.id]["verdict"] == "helps"
+    assert measured["effects"][good.id]["withheld"] == [20, 20]
+    assert measured["effects"][good.id]["interval"][1] < 0
     assert first[good.id].status is Status.ACTIVE
     assert first[bad.id].status is Status.RETIRED
     assert not [operation for operation in again if operation.memory.id in (good.id, bad.id)]

@@ -90,7 +90,7 @@
   panel?.addEventListener("click", (event) => event.target.closest("[data-close]") && close());
   if ($(".bar.on")) $(".bar.on").scrollIntoView({ block: "center" });
   if (location.hash.startsWith("#c-")) {
-    const place = document.getElementById(location.hash.slice(1));
+    const place = document.getElementById(location.hash.slice(1)) ?? document.getElementById(`turn-${location.hash.slice(3)}`);
     if (place?.matches("details")) place.open = true;
     place?.scrollIntoView({ block: "center" });
   }

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from spanlore_extractor.effect.reading import Rows
+from spanlore_collector.store.views import RowSource
 
 INTERNAL: Final = "spanlore"
 """Harness of spanlore's own calls."""
@@ -106,7 +106,7 @@ LIMIT {limit:UInt32}
 """
 
 
-def read_costs(reader: Rows, by: str, since_ns: int, limit: int = 1000) -> list[CostRow]:
+def read_costs(reader: RowSource, by: str, since_ns: int, limit: int = 1000) -> list[CostRow]:
     """The ledgers since a time, split by one of `BY`, at most `limit` lines.
 
     Raises:
