@@ -20,11 +20,15 @@ from spanlore_collector.store.reader import Reader
 from spanlore_extractor.effect.apply import apply_effects
 from spanlore_extractor.judge.appointing import judge_of
 from spanlore_extractor.judge.instructions import PromptError
+from spanlore_extractor.notes.folder import NotesPlaceError, sync
+from spanlore_extractor.notes.recent import recent_notes
 from spanlore_extractor.run import Report, Rules, mine
 
 log = logging.getLogger("spanlore.extractor")
 
 FIRST_RUN_S = 5.0
+SESSION_NOTES = 20
+"""Of so many of the last sessions there are notes, where notes are switched on."""
 LOOK_S = 15.0
 """How soon it looks again while a session is waiting to go idle; such a look is one query over new rows."""
 DOWN_S = 2.0
@@ -49,6 +53,8 @@ def run_once(settings: Settings, paths: Paths, rules: Rules) -> Report | None:
         report = _mine(reader, client, settings, paths, rules)
         for operation in apply_effects(reader, client, time.time_ns()) if report.sessions else ():
             log.info("%s is %s: %s", operation.memory.id, operation.memory.status.value, operation.reason)
+        if settings.notes.enabled:
+            _mirror(reader, client, settings, paths)
         return report
     except StoreUnavailableError as error:
         log.warning("the collector went away: %s", error)
@@ -71,6 +77,19 @@ def _mine(reader: Reader, client: MemoryClient, settings: Settings, paths: Paths
     except PromptError as error:
         log.error("%s Until then no model is asked.", error)
         return mine(reader, client, rules, now_ns)
+
+
+def _mirror(reader: Reader, client: MemoryClient, settings: Settings, paths: Paths) -> None:
+    """The notes, after mining. Trouble with files is no trouble of mining."""
+    try:
+        plan = sync(client, settings, paths, time.time_ns(), sessions=recent_notes(reader, client, SESSION_NOTES))
+    except (NotesPlaceError, OSError) as error:
+        log.error("the notes are not in step: %s", error)
+        return
+    for file in plan.conflicts:
+        log.warning("the note %s was changed on both sides; compare it with its .conflict file", file)
+    for file, problem in plan.problems:
+        log.warning("the note %s is not read: %s", file, problem)
 
 
 def main() -> int:

@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanlore.terminal import show
-from spanlore_extractor.cli import changes, effect, evaluate, judge, mcp, memories, recall, review, summary, transcript
+from spanlore_extractor.cli import (
+    changes,
+    effect,
+    evaluate,
+    judge,
+    mcp,
+    memories,
+    notes,
+    recall,
+    review,
+    summary,
+    transcript,
+)
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json, time_of
 
 if TYPE_CHECKING:
@@ -34,6 +46,7 @@ def commands(app: typer.Typer) -> None:
     evaluate.register(app)
     judge.register(app)
     summary.register(app)
+    notes.register(app)
     mcp.register(app)
 
 
