@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanlore.terminal import show
+from spanlore_extractor.bench import command as bench
 from spanlore_extractor.cli import (
     changes,
     effect,
@@ -48,6 +49,7 @@ def commands(app: typer.Typer) -> None:
     summary.register(app)
     notes.register(app)
     mcp.register(app)
+    bench.register(app)
 
 
 def mine(
