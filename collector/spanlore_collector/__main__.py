@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spanlore.settings import SettingsError, child_environment, load_settings
 from spanlore.settings.paths import Paths
 
 if TYPE_CHECKING:
-    from spanlore_collector.service import Service
+    from collections.abc import Callable
+
+    from spanlore_collector.service import Ports, Service
 
 log = logging.getLogger("spanlore.collector")
 
@@ -40,25 +44,35 @@ def main() -> int:
 
     gc.set_threshold(GC_THRESHOLD)
     try:
-        asyncio.run(_serve(Service(settings, paths)))
+        asyncio.run(_serve(Service(settings, paths), lambda ports: _tell(paths.collector_file, ports)))
     except (StoreLockedError, StoreUnavailableError, PortTakenError) as error:
         log.error("%s", error)
         return 1
     return 0
 
 
-async def _serve(service: Service) -> None:
+def _tell(file: Path, ports: Ports | None) -> None:
+    """Leaves the ports for who shares the state directory, or takes them away."""
+    if ports is None:
+        file.unlink(missing_ok=True)
+    else:
+        file.write_text(json.dumps({"collector_port": ports.collector, "clickhouse_port": ports.clickhouse}))
+
+
+async def _serve(service: Service, tell: Callable[[Ports | None], None]) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     ports = await service.start()
     try:
+        tell(ports)
         log.info("listening: OTLP and API on http://127.0.0.1:%d", ports.collector)
         if ports.clickhouse:
             log.info("listening: ClickHouse interface, read-only, on http://127.0.0.1:%d", ports.clickhouse)
         await stopping.wait()
     finally:
+        tell(None)
         await service.stop()
     log.info("stopped")
 

@@ -59,6 +59,11 @@ class Paths:
         return self.state_dir / "daemon.json"
 
     @property
+    def collector_file(self) -> Path:
+        """JSON: ports of the collector that runs, for processes that share the state directory and no supervisor."""
+        return self.state_dir / "collector.json"
+
+    @property
     def log_dir(self) -> Path:
         return self.state_dir / "log"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -104,21 +105,29 @@ class MemoryClient:
 
 
 def connect(settings: Settings, paths: Paths) -> tuple[Reader, MemoryClient]:
-    """The reading side and the API of the daemon that runs here.
+    """The reading side and the API of the daemon, or of the collector alone, that runs here.
 
     Raises:
         StoreUnavailableError: no daemon is running.
     """
-    try:
-        daemon = json.loads(paths.daemon_file.read_text())
-        collector, clickhouse = int(daemon["collector_port"]), int(daemon["clickhouse_port"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreUnavailableError("spanlore is not running. Start it with `spanlore up`.") from error
+    ports = _ports(paths.daemon_file) or _ports(paths.collector_file)
+    if ports is None:
+        raise StoreUnavailableError("spanlore is not running. Start it with `spanlore up`.")
+    collector, clickhouse = ports
     token = paths.token()
     reader = (
         Reader(settings.clickhouse_url) if settings.clickhouse_url else Reader(f"http://127.0.0.1:{clickhouse}", token)
     )
     return reader, MemoryClient(f"http://127.0.0.1:{collector}", token)
+
+
+def _ports(file: Path) -> tuple[int, int] | None:
+    """(collector, ClickHouse interface), None when the file is not there or not whole."""
+    try:
+        told = json.loads(file.read_text())
+        return int(told["collector_port"]), int(told["clickhouse_port"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _memories(data: dict[str, Any]) -> list[Memory]:
