@@ -1,13 +1,15 @@
 # Two commands are all it takes on a machine with git and any Python 3:
 #   make demo    spanlore end to end, no key and no network beyond loopback
 #   make test    everything that is checked
+#   make test-faults  kills (KILLS=200), full disks, lost servers, torn files, jumping clocks: half an hour
 #   make test-agents  the real agents only, all eight of them (make test runs four of them)
 
 AGENT ?= scripted
+KILLS ?= 200
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-agents agents-table lint format lock settings agents install clean
+.PHONY: help demo test test-faults test-agents agents-table lint format lock settings agents install clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -32,6 +34,11 @@ test-agents: $(INSTALLED)
 agents-table: $(INSTALLED)
 	@sh tools/agents.sh all
 	PYTHONPATH=tests $(BIN)/python -m support.agents_table
+
+test-faults: $(INSTALLED)
+	SPANLORE_TEST_KILLS=$(KILLS) SPANLORE_TEST_AWAY_S=180 $(BIN)/pytest -p no:randomly tests/e2e/test_kills.py \
+		tests/e2e/test_faults.py tests/e2e/test_store_faults.py tests/e2e/test_server_faults.py \
+		tests/collector/test_service.py tests/proxy/capture/test_spool.py tests/proxy/capture/test_segment.py $(PYTEST)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

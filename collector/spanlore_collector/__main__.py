@@ -1,6 +1,6 @@
 """`python -m spanlore_collector`: the collector's process. Ends in order on SIGTERM and SIGINT.
 
-Exit codes: 0 ended in order, 1 the store can't be opened or a port is taken, 2 the configuration is wrong.
+Exit codes: 0 ended in order, 1 the state or the store can't be opened or a port is taken, 2 the configuration is wrong.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ def main() -> int:
         asyncio.run(_serve(Service(settings, paths), lambda ports: _tell(paths.collector_file, ports)))
     except (StoreLockedError, StoreUnavailableError, PortTakenError) as error:
         log.error("%s", error)
+        return 1
+    except OSError as error:
+        log.error("%s. Make it usable, or set SPANLORE_STATE_DIR to another directory.", error)
         return 1
     return 0
 

@@ -105,12 +105,16 @@ def test_a_full_disk_is_told_and_heals(tmp_path: Path) -> None:
 
 
 def test_a_second_process_is_told_that_the_store_is_open(collector: CollectorProcess) -> None:
-    """Two collectors on one state directory: the second ends with 1 and says what to do."""
+    """Two collectors on one state directory: the second ends with 1 and says what to do; the first goes on storing."""
     second = CollectorProcess(collector.paths.state_dir)
     second.launch()
 
     assert second.wait() == 1
     assert "is open in another process" in "".join(second.log)
+    spans = sample_spans(30, seed=41)
+    traces = ",".join(sorted({f"'{span.trace_id.hex()}'" for span in spans}))
+    assert collector.post_spans(spans).status == 200
+    assert collector.rows(f"SELECT count() FROM otel_traces WHERE TraceId IN ({traces})") == [30]
 
 
 def test_a_taken_port_is_told(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ that one is set aside and counted. A 200 with rejected spans is not repeated (OT
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import random
 from typing import Final
@@ -82,7 +83,8 @@ class Shipper:
     async def _deliver(self, session: aiohttp.ClientSession, batch: Batch) -> None:
         try:
             headers = {**self._headers, TOKEN_HEADER: batch.token}
-            async with session.post(self._url, data=batch.body, headers=headers) as response:
+            # Not as bytes: aiohttp would write a large body in one go, and the event loop with all agents would wait.
+            async with session.post(self._url, data=io.BytesIO(batch.body), headers=headers) as response:
                 status, answer = response.status, await response.read()
                 retry_after = response.headers.get("retry-after", "")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

@@ -196,7 +196,6 @@ async def test_bytes_are_the_same_both_ways(tmp_path: Path) -> None:
     assert proxy.service.counts.count("lost", "websocket") == 1
 
 
-@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")  # aiohttp, of a delivery above 1 MiB
 async def test_large_messages_go_through(tmp_path: Path) -> None:
     """A history of megabytes, an answer of a megabyte, compressed and not."""
     said = "words of a large history " * 50_000
