@@ -196,6 +196,21 @@ class MemoryList(Answer):
     memories: list[Memory]
 
 
+class Recalled(Answer):
+    """A memory as it would be chosen."""
+
+    memory: Memory
+    score: float | None = Field(None, description="How much of the question it is about; null without a question")
+    matched: list[str] = Field([], description="The words it has in common with the question")
+    cut: str = Field("", description="Why an agent would not be shown it: unclear, same_slot, budget, limit")
+
+
+class RecallResult(Answer):
+    """Memories, best first."""
+
+    recalled: list[Recalled]
+
+
 class MemoryEvent(Answer):
     """Something that happened to a memory."""
 

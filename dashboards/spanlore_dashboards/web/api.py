@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import spanlore
 from spanlore.memory.memory import Memory
+from spanlore.memory.sharing import Sharing
+from spanlore.recall.answer import Candidate, Question, answer
 from spanlore.recall.snapshot import Snapshot
 from spanlore.redaction.redact import Redactor
 from spanlore_collector.store.api_client import RequestRefusedError, VersionConflictError
@@ -68,7 +70,7 @@ OPERATIONS: Final = (
     _at("GET", "/memories/{id}", "getMemory", "One memory, its life and its uses", answers.MemoryDetail),
     _at("POST", "/memories/{id}/actions", "changeMemory", "Change a memory", answers.Changed, body=Action),
     _at("GET", "/search", "search", "Where a text stands in sessions", answers.SearchResult, query=SearchFilter),
-    _at("GET", "/recall", "recall", "Memories in order of choice", answers.MemoryList, query=RecallFilter),
+    _at("GET", "/recall", "recall", "Memories in order of choice", answers.RecallResult, query=RecallFilter),
     _at("GET", "/cost", "getCost", "What was spent, by day and name", answers.Cost, query=CostFilter),
     _at("GET", "/health", "getHealth", "Whether everything is captured", answers.Health),
 )
@@ -82,6 +84,7 @@ class Api:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._redactor = Redactor(site.settings.capture.redact)
+        self._sharing = Sharing(site.settings.memory.forks, site.settings.memory.public_repositories)
         self._document = orjson.dumps(document([operation for operation, _ in self._routes()], spanlore.__version__))
 
     def add_to(self, app: web.Application) -> None:
@@ -179,17 +182,19 @@ class Api:
     async def recall(self, request: web.Request) -> BaseModel:
         """Memories in the order in which they would be chosen."""
         wanted = _query(RecallFilter, request)
-        snapshot = Snapshot.of(await self._site.asking.call(lambda client: client.snapshot()))
+        memories = await self._site.asking.call(lambda client: client.snapshot())
+        snapshot = await asyncio.to_thread(Snapshot.of, memories, "", 0, self._sharing)
         failure = (wanted.signature, wanted.program, wanted.error_class)
         if any(failure):
-            chosen = [match.memory for match in snapshot.answering(wanted.scope, wanted.agent, *failure)]
+            matches = snapshot.answering(wanted.scope, wanted.agent, *failure)
+            found = [answers.Recalled(memory=_memory(match.memory)) for match in matches]
         elif wanted.q:
-            hits = snapshot.search(wanted.scope, wanted.agent, wanted.q, wanted.limit)
-            chosen = [hit.memory for hit in hits]
+            question = Question(wanted.q, wanted.scope, wanted.agent, limit=wanted.limit)
+            found = [_recalled(candidate) for candidate in answer(snapshot, question)]
         else:
-            chosen = list(snapshot.in_scope(wanted.scope, wanted.agent))
-        found = chosen[: wanted.limit]
-        return answers.MemoryList(memories=[_memory(memory) for memory in found])
+            chosen = snapshot.in_scope(wanted.scope, wanted.agent)
+            found = [answers.Recalled(memory=_memory(memory)) for memory in chosen]
+        return answers.RecallResult(recalled=found[: wanted.limit])
 
     async def cost(self, request: web.Request) -> BaseModel:
         """What was spent."""
@@ -217,7 +222,7 @@ _PAGE: Final = ("found", "failed", "tokens", "cost_usd", "page", "pages")
 
 
 def _answering(handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def answer(request: web.Request) -> web.Response:
+    async def respond(request: web.Request) -> web.Response:
         try:
             found = await handler(request)
         except StoreUnavailableError:
@@ -226,7 +231,7 @@ def _answering(handler: Handler) -> Callable[[web.Request], Awaitable[web.Respon
             return problem(error.status, error.text or error.reason)
         return web.Response(text=found.model_dump_json(), content_type="application/json")
 
-    return answer
+    return respond
 
 
 def _query[M: BaseModel](model: type[M], request: web.Request) -> M:
@@ -254,6 +259,15 @@ def _named(request: web.Request, name: str) -> str:
 
 def _memory(memory: Memory) -> answers.Memory:
     return answers.Memory.model_validate(memory)
+
+
+def _recalled(candidate: Candidate) -> answers.Recalled:
+    return answers.Recalled(
+        memory=_memory(candidate.memory),
+        score=candidate.score,
+        matched=list(candidate.matched),
+        cut=candidate.cut,
+    )
 
 
 def _turn(turn: TurnNode) -> dict[str, Any]:

@@ -175,9 +175,12 @@ class Supervisor:
             log.warning("the web page does not answer; see %s", self._paths.log_dir / "web.log")
 
     async def _comes_up(self, port: int) -> bool:
+        web = next(child for child in self._children if child.program.name == WEB)
         for _ in range(WEB_TRIES):
             if await answers(port, "/healthz"):
                 return True
+            if web.failures_in_a_row >= GIVE_UP_AFTER:
+                break
             await asyncio.sleep(0.05)
         return False
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 import psutil
 import pytest
@@ -100,7 +101,13 @@ def test_the_real_daemon(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
 
     try:
         assert os.getpid() not in [parent.pid for parent in psutil.Process(daemon.pid).parents()]
-        assert status(daemon, paths)["healthy"]
+        found = status(daemon, paths)
+        assert found["healthy"]
+        assert "web" in [process["name"] for process in found["processes"]]
+        # What is printed logs a browser in and shows the page.
+        browser = build_opener(HTTPCookieProcessor(), ProxyHandler({}))
+        with browser.open(found["web"], timeout=30) as page:
+            assert "No sessions yet" in page.read().decode()
     finally:
         assert stop_daemon(daemon, paths)
     assert not any(psutil.pid_exists(child.pid) for child in daemon.processes)

@@ -152,6 +152,25 @@ async def test_process_that_cannot_start(paths: Paths) -> None:
     assert not paths.daemon_file.exists()
 
 
+async def test_agents_need_no_page(paths: Paths, caplog: pytest.LogCaptureFixture) -> None:
+    """A web page that does not start is told, and the daemon is up all the same."""
+
+    def with_page(paths: Paths, ports: Ports) -> list[Program]:
+        return [*stand_ins(paths, ports), Program("web", "support.stand_in", ("--fail",), environment=ENVIRONMENT)]
+
+    supervisor = Supervisor(FREE, paths, with_page)
+    up: list[Daemon] = []
+
+    def note(daemon: Daemon) -> None:
+        up.append(daemon)
+        supervisor.stop()
+
+    await asyncio.wait_for(supervisor.run(note), 60)
+
+    assert up[0].web_port
+    assert "web.log" in caplog.text
+
+
 async def test_taken_port_starts_nothing(paths: Paths) -> None:
     """A configured port that is taken is told before anything runs."""
     with socket.create_server(("127.0.0.1", 0)) as other:
