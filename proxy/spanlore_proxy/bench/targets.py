@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from spanlore.memory.memory import Kind, Memory, Source, Status, memory_id, memory_to_json
 from spanlore.settings import Paths, child_environment
 from spanlore_proxy.bench.certificate import write_certificate
@@ -49,6 +51,12 @@ class Stage:
                 return counts
             before = counts
             time.sleep(1.2)
+
+    def resident_bytes(self) -> dict[str, int]:
+        """Of proxy and collector."""
+        daemon = json.loads(self.paths.daemon_file.read_text())
+        pids = {child["name"]: child["pid"] for child in daemon["processes"]}
+        return {name: psutil.Process(pids[name]).memory_info().rss for name in ("proxy", "collector")}
 
 
 @contextlib.contextmanager

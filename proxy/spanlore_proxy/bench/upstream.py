@@ -2,7 +2,7 @@
 
 `POST /v1/messages` with header `x-bench: json` gives a small message; `x-bench: sse COUNT INTERVAL_MS` streams COUNT
 events, each with the sender's clock in nanoseconds, so the receiver can tell how long a chunk was under way (both run
-on one machine and one clock).
+on one machine and one clock). `GET /v1/responses` is a WebSocket; a message's `metadata.bench` says COUNT INTERVAL_MS.
 """
 
 from __future__ import annotations
@@ -47,6 +47,30 @@ async def messages(request: web.Request) -> web.StreamResponse:
     return response
 
 
+async def responses(request: web.Request) -> web.StreamResponse:
+    """The Responses API over a WebSocket."""
+    socket = web.WebSocketResponse(max_msg_size=MAX_BODY_BYTES)
+    await socket.prepare(request)
+    number = 0
+    async for message in socket:
+        number += 1
+        count, interval_ms = orjson.loads(message.data)["metadata"]["bench"].split()
+        for _ in range(int(count)):
+            delta = {"type": "response.output_text.delta", "output_index": 0, "delta": f"{time.monotonic_ns()} "}
+            await socket.send_str(orjson.dumps(delta).decode())
+            if float(interval_ms):
+                await asyncio.sleep(float(interval_ms) / 1000)
+        await socket.send_str(orjson.dumps(_completed(f"resp_{number}")).decode())
+    return socket
+
+
+def _completed(response_id: str) -> dict[str, object]:
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]}
+    usage = {"input_tokens": 10, "output_tokens": 3, "total_tokens": 13}
+    response = {"id": response_id, "status": "completed", "output": [item], "usage": usage}
+    return {"type": "response.completed", "response": response}
+
+
 def _event(sent_ns: int) -> bytes:
     delta = {"type": "text_delta", "text": f"{sent_ns} "}
     return (
@@ -66,6 +90,7 @@ def main() -> None:
     context.load_cert_chain(arguments.cert)
     app = web.Application(client_max_size=MAX_BODY_BYTES)
     app.router.add_post("/v1/messages", messages)
+    app.router.add_get("/v1/responses", responses)
     web.run_app(app, host="127.0.0.1", port=arguments.port, ssl_context=context, print=None, access_log=None)
 
 

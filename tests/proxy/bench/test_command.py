@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from spanlore_proxy.bench.command import DELAY, FLAT, RATE, SIZES, WORK, judge, table
+from spanlore_proxy.bench.command import DELAY, FLAT, FRAME_DELAY, FRAMES, RATE, SIZES, WORK, judge, table
 
 
 def _rows(added_ms: float, stored: int = 5) -> list[dict[str, Any]]:
@@ -13,6 +13,8 @@ def _rows(added_ms: float, stored: int = 5) -> list[dict[str, Any]]:
         {"what": RATE, "x_bare": 0.9},
         {"what": DELAY, "x_bare_p50": 1.0},
         {"what": FLAT, "x_bare": 0.95},
+        {"what": FRAME_DELAY, "x_bare_p50": 0.9},
+        {"what": FRAMES, "x_bare": 1.1},
     ]
 
 
@@ -21,6 +23,18 @@ def test_within_budget_only_when_every_row_is() -> None:
     assert judge(_rows(0.5))["within_budget"] is True
     assert judge(_rows(0.8))["within_budget"] is False
     assert judge(_rows(0.5, stored=4))["within_budget"] is False
+
+
+def test_a_soak_is_judged_where_there_was_one() -> None:
+    """Memory that is too high, or rises."""
+    fine = {"proxy mb": [1.0], "collector highest_mb": 400.0, "collector rise_mb": 3.0, "what": "resident memory"}
+
+    def judged(highest: float, rise: float) -> bool:
+        soaked = {**fine, "proxy highest_mb": highest, "proxy rise_mb": rise}
+        return bool(judge([*_rows(0.5), soaked])["within_budget"])
+
+    assert judged(150, 2) and not judged(250, 2) and not judged(150, 40)
+    assert "[1.0]" in table(judge([*_rows(0.5), {**fine, "proxy highest_mb": 1, "proxy rise_mb": 0}]))
 
 
 def test_table_names_the_verdict() -> None:
