@@ -5,14 +5,14 @@ python -m support.fuzz TARGET CORPUS [libFuzzer options]
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
 
 def main(arguments: list[str]) -> None:
     """Runs one target; libFuzzer ends the process."""
-    import atheris  # type: ignore[import-not-found, unused-ignore]  # not installed with the tests
-
+    atheris = importlib.import_module("atheris")  # by its name: it is not installed with the tests
     # Before anything else loads them: their branches are watched from here on.
     with atheris.instrument_imports(include=["spanlore_proxy.wire", "spanlore.genai"]):
         from support.fuzz_targets import seeds, targets
