@@ -122,14 +122,15 @@ WHERE hash IN
 GROUP BY hash
 """
 _RECURRENCES: Final = """
-SELECT signature, session_id, argMin(trace_id, start_time) AS trace_id, argMin(span_id, start_time) AS span_id,
+SELECT repository, signature, session_id,
+       argMin(trace_id, start_time) AS trace_id, argMin(span_id, start_time) AS span_id,
        toUnixTimestamp64Nano(min(end_time)) AS time_ns, argMin(command, start_time) AS command,
        argMin(error_line, start_time) AS error_line
 FROM tool_calls
-WHERE signature IN {signatures:Array(String)} AND repository = {repository:String} AND outcome = 'failure'
-GROUP BY signature, session_id
-ORDER BY signature, time_ns, session_id
-LIMIT {limit:UInt32} BY signature
+WHERE signature IN {signatures:Array(String)} AND repository IN {repositories:Array(String)} AND outcome = 'failure'
+GROUP BY repository, signature, session_id
+ORDER BY repository, signature, time_ns, session_id
+LIMIT {limit:UInt32} BY repository, signature
 """
 _OPENED: Final = """
 SELECT t.span_id AS span_id, t.trace_id AS trace_id, t.tool_name AS tool_name, t.command AS command,
@@ -171,19 +172,28 @@ def read_sessions(reader: Rows, session_ids: Sequence[str]) -> list[MinedSession
     return gathered.sessions()
 
 
-def recurrences(reader: Rows, signatures: Iterable[str], repository: str) -> dict[str, list[Evidence]]:
-    """For each failure signature the first failure in each session of the repository, oldest first."""
-    wanted = sorted(set(signatures))
-    found: dict[str, list[Evidence]] = defaultdict(list)
-    if not wanted or not repository:
+def recurrences(reader: Rows, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Evidence]]:
+    """For each (repository, failure signature) the first failure in each session of that repository, oldest first.
+
+    One query, whatever is wanted: each looks through all failures of the store.
+    """
+    asked = {(repository, signature) for repository, signature in wanted if repository and signature}
+    found: dict[tuple[str, str], list[Evidence]] = defaultdict(list)
+    if not asked:
         return found
-    parameters = {"signatures": wanted, "repository": repository, "limit": MAX_RECURRENCES}
+    parameters = {
+        "signatures": sorted({signature for _, signature in asked}),
+        "repositories": sorted({repository for repository, _ in asked}),
+        "limit": MAX_RECURRENCES,
+    }
     for row in reader.rows(_RECURRENCES, parameters):
-        quote = f"{row['command']}\n{row['error_line']}"[:QUOTE_CHARS]
-        evidence = Evidence(
-            row["trace_id"], row["span_id"], row["session_id"], EvidenceRole.FAILURE, int(row["time_ns"]), quote
-        )
-        found[row["signature"]].append(evidence)
+        key = row["repository"], row["signature"]
+        if key in asked:
+            quote = f"{row['command']}\n{row['error_line']}"[:QUOTE_CHARS]
+            evidence = Evidence(
+                row["trace_id"], row["span_id"], row["session_id"], EvidenceRole.FAILURE, int(row["time_ns"]), quote
+            )
+            found[key].append(evidence)
     return found
 
 

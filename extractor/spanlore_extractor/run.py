@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from spanlore.memory.memory import Evidence, Kind, Memory
+from spanlore.memory.memory import Kind, Memory
 from spanlore.memory.operations import Operation
 from spanlore.memory.trust import DAY_NS
 from spanlore.redaction.redact import Redactor
@@ -278,13 +278,8 @@ def _mine_batch(
         for session, item in zip(sessions, mined, strict=True)
         for candidate in item.candidates
     ]
-    signatures: dict[str, list[str]] = {}
-    for candidate in candidates:
-        if candidate.kind is Kind.TRAP:
-            signatures.setdefault(candidate.scope, []).extend(candidate.trigger.signatures)
-    evidence: dict[str, list[Evidence]] = {}
-    for scope, wanted in sorted(signatures.items()):
-        evidence.update(recurrences(reader, wanted, scope))
+    traps = (candidate for candidate in candidates if candidate.kind is Kind.TRAP)
+    evidence = recurrences(reader, ((trap.scope, one) for trap in traps for one in trap.trigger.signatures))
     outcome = consolidate(candidates, known, evidence, rules.redactor, now_ns)
     # Looked for in what is known now, so that it does not matter in how many batches sessions are mined.
     learned = _apply(known, outcome.operations)

@@ -63,14 +63,14 @@ def test_recurrences_are_cited_by_session(collector: Collecting) -> None:
     collector.send(failing_tests("again-3", repository="again/elsewhere").spans())
     signature = signature_in(failing_tests("x"))
 
-    found = recurrences(collector.reader, [signature], "again/here")
+    found = recurrences(collector.reader, [("again/here", signature), ("again/elsewhere", "other")])
 
-    assert [item.session_id for item in found[signature]] == ["again-1", "again-2"]
-    assert all(
-        item.role is EvidenceRole.FAILURE and item.quote.startswith("rtk bun run test") for item in found[signature]
-    )
-    assert not recurrences(collector.reader, [signature], "")
-    assert not recurrences(collector.reader, [], "again/here")
+    assert list(found) == [("again/here", signature)]
+    cited = found["again/here", signature]
+    assert [item.session_id for item in cited] == ["again-1", "again-2"]
+    assert all(item.role is EvidenceRole.FAILURE and item.quote.startswith("rtk bun run test") for item in cited)
+    assert not recurrences(collector.reader, [("", signature)])
+    assert not recurrences(collector.reader, [])
 
 
 def test_evidence_can_be_opened(collector: Collecting) -> None:
@@ -78,7 +78,7 @@ def test_evidence_can_be_opened(collector: Collecting) -> None:
     told = failing_tests("reading-4", repository="reading/four")
     collector.send(told.spans())
     signature = signature_in(told)
-    [evidence] = recurrences(collector.reader, [signature], "reading/four")[signature]
+    [evidence] = recurrences(collector.reader, [("reading/four", signature)])["reading/four", signature]
 
     opened = open_evidence(collector.reader, [evidence])
 

@@ -70,15 +70,16 @@ class Consolidation:
 def consolidate(
     candidates: Iterable[Candidate],
     known: Iterable[Memory],
-    recurrences: Mapping[str, Sequence[Evidence]],
+    recurrences: Mapping[tuple[str, str], Sequence[Evidence]],
     redactor: Redactor,
     now_ns: int,
     against: Sequence[tuple[str, Evidence]] = (),
 ) -> Consolidation:
     """Operations that bring `known` up to what `candidates` show, and down to what is `against` (memory id, evidence).
 
-    `recurrences` are failures by signature in all sessions, for traps: a code fix counts only where its failure came
-    back in another session. `now_ns` only becomes the creation time of new memories.
+    `recurrences` are failures by (scope, signature) in all sessions, for traps: a code fix counts only where its
+    failure came back in another session of the same repository. `now_ns` only becomes the creation time of new
+    memories.
     """
     state = _State({memory.id: memory for memory in known}, redactor, now_ns)
     ordered = sorted(candidates, key=lambda item: (item.time_ns, item.id, item.session_id, item.explanation))
@@ -343,7 +344,7 @@ def _inverse(value: str) -> str:
     return f"{after}{ARROW}{before}" if arrow and before != after else ""
 
 
-def _with_recurrences(candidate: Candidate, recurrences: Mapping[str, Sequence[Evidence]]) -> Candidate:
+def _with_recurrences(candidate: Candidate, recurrences: Mapping[tuple[str, str], Sequence[Evidence]]) -> Candidate:
     """A trap cites its failure in the other sessions too."""
     if candidate.kind is not Kind.TRAP:
         return candidate
@@ -351,7 +352,7 @@ def _with_recurrences(candidate: Candidate, recurrences: Mapping[str, Sequence[E
     others = [
         item
         for signature in candidate.trigger.signatures
-        for item in recurrences.get(signature, ())
+        for item in recurrences.get((candidate.scope, signature), ())
         if item.session_id not in own
     ]
     unique = {(item.session_id): item for item in sorted(others, key=lambda item: (item.time_ns, item.span_id))}

@@ -167,8 +167,9 @@ def test_traps_need_the_failure_in_another_session() -> None:
     elsewhere = Evidence("3" * 32, "4" * 16, "s1", EvidenceRole.FAILURE, START_NS - 5, "pytest")
     own = replace(elsewhere, session_id="s2")
 
-    assert not run([trap], recurrences={trap.trigger.signatures[0]: [own]}).operations
-    result = run([trap], recurrences={trap.trigger.signatures[0]: [elsewhere, own]})
+    here, there = (trap.scope, trap.trigger.signatures[0]), ("another/repository", trap.trigger.signatures[0])
+    assert not run([trap], recurrences={here: [own], there: [elsewhere]}).operations
+    result = run([trap], recurrences={here: [elsewhere, own]})
     assert verbs(result) == [(Verb.ADDED, Status.ACTIVE)]
     assert {item.session_id for item in result.operations[0].memory.evidence} == {"s1", "s2"}
 
