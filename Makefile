@@ -9,7 +9,7 @@ KILLS ?= 200
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-faults test-agents agents-table lint format lock settings agents install clean
+.PHONY: help demo test test-faults test-agents agents-table lint format lock settings captures agents install clean
 
 help:
 	@sed -n 's/^#   //p' Makefile

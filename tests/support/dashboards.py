@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from spanlore_dashboards.grafana.board import Board, Chart
+from spanlore_dashboards.grafana.macros import ALL, Looking, expanded
 from support.filled_store import Filled
-from support.grafana_sql import ALL, Looking, expanded
 
 UNITLESS = ("table", "traces", "row", "text")
 
@@ -66,7 +66,7 @@ def lints(document: dict[str, Any]) -> None:
     assert document["editable"] is False
     panels = [panel for panel in document["panels"] if panel["type"] != "row"]
     assert len({panel["id"] for panel in document["panels"]}) == len(document["panels"])
-    assert len({panel["title"] for panel in panels}) >= len(panels) - 1
+    assert len({panel["title"] for panel in panels}) == len(panels)
     for panel in panels:
         assert panel["title"] and panel["description"].endswith((".", "?")), panel["title"]
         assert "?" in panel["description"] or panel["type"] == "traces", panel["title"]

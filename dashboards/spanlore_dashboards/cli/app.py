@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from spanlore.main import group
+from spanlore_dashboards.bench import command as bench
 
 if TYPE_CHECKING:
     from spanlore_dashboards.grafana.api import Grafana
@@ -26,6 +27,7 @@ def commands(app: typer.Typer) -> None:
     dashboards.command("install")(install)
     dashboards.command("uninstall")(uninstall)
     dashboards.command("export")(export)
+    bench.register(app)
 
 
 def install(

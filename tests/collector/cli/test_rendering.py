@@ -1,12 +1,15 @@
 import json
 from io import StringIO
+from pathlib import Path
 
+import pytest
 from rich.console import Console, RenderableType
 
 from spanlore_collector.cli import rendering
 from spanlore_collector.store.session_tree import build_tree
 from spanlore_collector.store.views import SessionSpans
 from support.session_rows import inference_row, session_row, tool_row, turn_row
+from support.snapshots import in_utc, plain, same
 
 
 def lines(view: RenderableType) -> list[str]:
@@ -57,3 +60,35 @@ def test_rejected_and_unknown_outcomes_are_told() -> None:
 
     for word in ("user_rejected", "interrupted", "attempt 2"):
         assert word in text
+
+
+def test_views_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letter by letter: the list, one session with an injection and a failure, what a search found."""
+    item = {"kind": "session_block", "anchor": "system", "memory_ids": ["m-0123456789ab"], "bytes": 412, "first": True}
+    chat = inference_row(
+        injected_memory_ids=["m-0123456789ab"], injected_bytes=412, injected_placements=json.dumps([item])
+    )
+    tree = build_tree(
+        SessionSpans([turn_row()], [chat], [tool_row(), tool_row("c2", outcome="success", exit_code=0, error_line="")])
+    )
+    hit = {
+        "session_id": session_row()["session_id"],
+        "span_id": "cc00000000000000",
+        "time_ns": 10**9,
+        "direction": "result",
+        "role": "tool",
+        "name": "Bash",
+        "snippet": "Exit code 1\nModuleNotFoundError: No module named 'tally', and so on for as long as it takes " * 2,
+        "harness": "claude-code",
+        "repository": "github.com/example/tally",
+    }
+    views = {
+        "sessions": rendering.session_table([session_row(), session_row(failures=0, cost_usd=None, repository="")]),
+        "session": rendering.session_view(session_row(), tree),
+        "search": rendering.hits_view([hit], ["module", "tally"]),
+    }
+    with in_utc(monkeypatch):
+        shown = {name: plain(view) for name, view in views.items()}
+
+    for name, text in shown.items():
+        same(text, Path(__file__).with_name("snapshots") / f"{name}.txt")

@@ -1,6 +1,9 @@
 """Findings: how they are told, weighed and mended."""
 
+from pathlib import Path
+
 from spanlore_proxy.doctor.finding import EXIT_CODES, Finding, Severity, mended, render, worst
+from support.snapshots import same
 
 LONG = "a word that is repeated until the line has to be broken somewhere " * 3
 
@@ -39,3 +42,15 @@ def test_what_cannot_be_mended_does_not_keep_the_rest() -> None:
 
     assert mended(findings) == ["a: could not be mended: read-only", "c: done"]
     assert [finding.to_json()["fixable"] for finding in findings] == [True, False, True]
+
+
+def test_it_is_as_it_was() -> None:
+    """Letter by letter: every severity, wrapped, with what to do."""
+    findings = [
+        Finding("ports", Severity.OK, "listening: proxy 7717, collector 7718, clickhouse 7719, web page 7720"),
+        Finding("agents", Severity.NOTE, "no agent that spanlore knows is on the PATH", "spanlore run -- AGENT"),
+        Finding("spool", Severity.WARNING, f"12 records wait, the oldest for 6 min 2 s; {LONG}", "look into proxy.log"),
+        Finding("daemon", Severity.ERROR, "the daemon is not running", "spanlore up --detach", lambda: "started"),
+    ]
+
+    same(render(findings) + "\n", Path(__file__).with_name("snapshots") / "doctor.txt")

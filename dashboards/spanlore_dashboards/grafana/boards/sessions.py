@@ -160,7 +160,7 @@ BOARD: Final = Board(
             "Sessions",
             (
                 Chart(
-                    "Sessions",
+                    "All sessions",
                     "Which sessions were there? A click on one opens it, here or in spanlore's own page.",
                     Kind.TABLE,
                     _SESSIONS,

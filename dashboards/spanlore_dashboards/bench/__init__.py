@@ -1,0 +1,1 @@
+"""`spanlore bench dashboards`: how long every panel's query takes."""

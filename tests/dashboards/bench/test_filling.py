@@ -1,0 +1,35 @@
+"""The store that is measured on."""
+
+from pathlib import Path
+
+import urllib3
+
+from spanlore_dashboards.bench.filling import SPANS_OF_A_SESSION, filled, session
+
+NOW_NS = 1_796_000_000 * 10**9
+
+
+def test_sessions_are_like_real_ones() -> None:
+    """Every span once, the same for the same number, spread over the days up to now."""
+    first, last = session(0, 100, NOW_NS), session(99, 100, NOW_NS)
+
+    assert len(first) == len(last) == SPANS_OF_A_SESSION
+    assert len({span.span_id for span in (*first, *last)}) == 2 * SPANS_OF_A_SESSION
+    assert session(0, 100, NOW_NS) == first
+    assert first[0].start_time_ns < last[0].start_time_ns < NOW_NS
+    assert {span.trace_id for span in first} == {first[0].trace_id}
+
+
+def test_a_small_one(tmp_path: Path) -> None:
+    """As many spans as asked for, in the tables that dashboards ask."""
+    with filled(tmp_path, 100) as store:
+        headers = urllib3.make_headers(basic_auth=f"x:{store.token}")
+        sql = (
+            "SELECT (SELECT count() FROM otel_traces), (SELECT uniqExact(session_id) FROM inferences), "
+            f"(SELECT count() FROM tool_calls WHERE trace_id = '{store.trace}')"
+        )
+        url = f"{store.clickhouse_url}/?database=spanlore"
+        answer = urllib3.request("POST", url, body=sql.encode(), headers=headers)
+
+    assert answer.data.split() == [b"85", b"5", b"8"]
+    assert store.spans == 85
