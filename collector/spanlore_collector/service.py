@@ -15,6 +15,7 @@ import psutil
 from aiohttp import web
 
 from spanlore.memory.sharing import Sharing
+from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
 from spanlore.spans.price import use_own_prices
 from spanlore_collector.api.guard import guard
@@ -128,7 +129,7 @@ class Service:
         if self._settings.retention.raw_days:
             pruning = asyncio.create_task(_prune_daily(writer), name="prune")
             self._stack.callback(pruning.cancel)
-        Receiver(writer, threads, metrics).add_to(app)
+        Receiver(writer, threads, metrics, Redactor(self._settings.capture.redact)).add_to(app)
         MemoryRoutes(table, writer).add_to(app)
         RecallRoutes(table, sharing).add_to(app)
         LedgerRoutes(writer).add_to(app)

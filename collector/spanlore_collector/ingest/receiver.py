@@ -23,6 +23,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from spanlore.otlp.codec import MalformedOtlpError, decode_json_request, decode_request
+from spanlore.redaction.redact import Redactor
 from spanlore.spans.record import SpanRecord
 from spanlore_collector.ingest.agents import named_anew, spans_of_logs
 from spanlore_collector.ingest.bodies import (
@@ -38,6 +39,7 @@ from spanlore_collector.ingest.bodies import (
 from spanlore_collector.ingest.generations import renewed
 from spanlore_collector.ingest.logs import decode_json_logs, decode_logs, log_rows
 from spanlore_collector.ingest.metrics import decode_json_metrics, decode_metrics
+from spanlore_collector.ingest.redacting import redacted_log, redacted_span
 from spanlore_collector.ingest.selfmetrics import NO_METRICS, SelfMetrics
 from spanlore_collector.store.rows import SpanRows, rows_of
 from spanlore_collector.store.signals import SignalRows
@@ -62,7 +64,7 @@ class Prepared:
 @dataclass(frozen=True, slots=True)
 class _Signal:
     name: str
-    prepare: Callable[[bytes, str, bool, int], Prepared]
+    prepare: Callable[[bytes, str, bool, int, Redactor | None], Prepared]
     answer: Callable[[], Any]
     rejected: str
     """Field of the partial success, as protobuf spells it."""
@@ -72,7 +74,15 @@ class _Signal:
 class Receiver:
     """Takes requests, decodes them in threads and waits for the writer."""
 
-    def __init__(self, writer: Writer, threads: ThreadPoolExecutor, metrics: SelfMetrics = NO_METRICS) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        threads: ThreadPoolExecutor,
+        metrics: SelfMetrics = NO_METRICS,
+        redactor: Redactor | None = None,
+    ) -> None:
+        """`redactor` takes secrets out of what others than the proxy send."""
+        self._redactor = redactor
         self._writer = writer
         self._threads = threads
         self._metrics = metrics
@@ -147,28 +157,34 @@ class Receiver:
         data = await request.read()
         encoding = request.headers.get("Content-Encoding", "").strip().lower()
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, signal.prepare, data, encoding, is_json, time.time_ns())
+        return await loop.run_in_executor(
+            self._threads, signal.prepare, data, encoding, is_json, time.time_ns(), self._redactor
+        )
 
 
-def prepare(data: bytes, encoding: str, is_json: bool, now_ns: int) -> Prepared:
+def prepare(data: bytes, encoding: str, is_json: bool, now_ns: int, redactor: Redactor | None = None) -> Prepared:
     """Trace request → rows. Raises `BodyTooLargeError`, `BadBodyError` or `MalformedOtlpError`."""
     plain = decompress(data, encoding)
     records = decode_json_request(plain) if is_json else decode_request(plain)
     now_ms = now_ns // 1_000_000
-    rows = tuple(rows_of(record, now_ms) for record in map(_modern, records) if _is_valid(record))
+    rows = tuple(rows_of(_modern(record, redactor), now_ms) for record in records if _is_valid(record))
     return Prepared(rows, len(plain), len(records) - len(rows), items=len(records))
 
 
-def prepare_logs(data: bytes, encoding: str, is_json: bool, now_ns: int) -> Prepared:
+def prepare_logs(data: bytes, encoding: str, is_json: bool, now_ns: int, redactor: Redactor | None = None) -> Prepared:
     """Logs request → rows, and the spans that agents' events stand for. Raises as `prepare` does."""
     plain = decompress(data, encoding)
     records = decode_json_logs(plain) if is_json else decode_logs(plain)
+    if redactor is not None:
+        records = [redacted_log(record, redactor) for record in records]
     signals = SignalRows({"otel_logs": log_rows(records, now_ns)}, _token(plain))
     rows = tuple(rows_of(span, now_ns // 1_000_000) for span in spans_of_logs(records))
     return Prepared(rows, len(plain), signals=signals, items=len(records))
 
 
-def prepare_metrics(data: bytes, encoding: str, is_json: bool, now_ns: int) -> Prepared:
+def prepare_metrics(
+    data: bytes, encoding: str, is_json: bool, now_ns: int, redactor: Redactor | None = None
+) -> Prepared:
     """Metrics request → rows. Raises as `prepare` does."""
     plain = decompress(data, encoding)
     found = decode_json_metrics(plain) if is_json else decode_metrics(plain)
@@ -176,9 +192,11 @@ def prepare_metrics(data: bytes, encoding: str, is_json: bool, now_ns: int) -> P
     return Prepared((), len(plain), found.refused, signals, signals.count + found.refused)
 
 
-def _modern(record: SpanRecord) -> SpanRecord:
-    """spanlore's own spans are of today; nobody else's need be."""
-    return record if record.scope_name == "spanlore" else renewed(named_anew(record))
+def _modern(record: SpanRecord, redactor: Redactor | None) -> SpanRecord:
+    """spanlore's own spans are of today and redacted; nobody else's need be."""
+    if record.scope_name == "spanlore":
+        return record
+    return renewed(named_anew(record if redactor is None else redacted_span(record, redactor)))
 
 
 def _token(plain: bytes) -> str:

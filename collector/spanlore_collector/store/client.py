@@ -27,6 +27,15 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import Error
 
 DATABASE = "spanlore"
+SERVER_SETTINGS = {
+    "insert_deduplicate": 1,
+    "async_insert": 0,
+    "insert_quorum": 0,
+    # Of a cluster: an insert is answered when the shards have it, and a subquery's rows are sent to all of them.
+    "distributed_foreground_insert": 1,
+    "distributed_product_mode": "global",
+}
+"""Of every connection to a server."""
 
 
 class StoreLockedError(RuntimeError):
@@ -93,7 +102,7 @@ class Store:
             return clickhouse_connect.get_client(
                 dsn=parts._replace(path=f"/{database}").geturl(),
                 autogenerate_session_id=False,
-                settings={"insert_deduplicate": 1, "async_insert": 0, "insert_quorum": 0},
+                settings=SERVER_SETTINGS,
             )
         _do_without_pandas()
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -151,9 +151,11 @@ def _add_list(out: Contents, direction: str, text: str, first_index: int) -> Non
 def _add_part(
     out: Contents, direction: str, data: dict[str, Any], message: int, index: int, role: str, finish: str
 ) -> None:
+    text = data.get("content") if data.get("type") == "text" else None
     out.add(
         direction,
-        part_body(part_from_json(data)),
+        # Most parts are plain text, and it stands for itself.
+        text if type(text) is str else part_body(part_from_json(data)),
         message=message,
         part=index,
         role=role,
