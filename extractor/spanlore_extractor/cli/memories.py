@@ -51,6 +51,7 @@ def listing(
     from spanlore.memory.memory import Kind, Status, memory_to_json
     from spanlore_collector.store.history import memories_as_of
     from spanlore_extractor.cli import views
+    from spanlore_extractor.memories.queue import is_only_counted
 
     _known_word("--kind", kind, [item.value for item in Kind])
     _known_word("--status", status, [item.value for item in Status])
@@ -64,6 +65,7 @@ def listing(
         for memory in found
         if (scopes is None or memory.scope in scopes)
         and memory.status not in ended
+        and (everything or status or kind or not is_only_counted(memory))
         and kind in ("", memory.kind.value)
         and status in ("", memory.status.value)
     ]

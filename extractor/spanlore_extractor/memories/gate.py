@@ -13,7 +13,7 @@ from typing import Final
 from spanlore.memory.memory import Kind, Source, Status
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.generality import core_of, is_of_one_session
-from spanlore_extractor.memories.shapes import asks_to_fetch, has_remote_url, is_refusal, suspicious
+from spanlore_extractor.memories.shapes import asks_to_fetch, has_remote_url, is_refusal, speaks, suspicious
 from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, is_shown_whole, quoted_parts, said_in, text_of
 from spanlore_extractor.mining.candidate import Candidate
 
@@ -105,6 +105,10 @@ def _suspicious(candidate: Candidate) -> str:
         if shape:
             return shape
     shown = (candidate.worked, candidate.failed, candidate.value)
+    if any(speaks(part) for part in (*shown, candidate.subject, *candidate.paths)):
+        return "somebody speaks in a command or a name"
+    if candidate.kind is Kind.LOCATION and any("$(" in part or "`" in part for part in shown):
+        return "a command hidden in a name"
     return "an address outside of this machine" if any(has_remote_url(part) for part in shown) else ""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spanlore.memory.memory import Kind
+from spanlore.memory.memory import Kind, Source
 from spanlore_extractor.memories.shapes import plain
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.hygiene import sentences
@@ -70,6 +70,9 @@ MIN_CONTENT_WORDS: Final = 2
 MAX_CORE_CHARS: Final = 300
 
 _ONE_MACHINE: Final = re.compile(r"(?:^|[\s=:'\"(`])(?:/(?:Users|home|root|private|mnt|workspaces?)/|[A-Z]:\\)")
+_OUTSIDE: Final = re.compile(r"(?:^|[\s/'\"])\.\./")
+_IDENTIFIER: Final = re.compile(r"(?=.{6,60}$)[A-Za-z_]\w*(?:[a-z0-9][A-Z]|\w_\w)\w*")
+"""A name that somebody made up: two words in one."""
 _ONE_TIME: Final = re.compile(r"\brm\s+-\w*[rf]|\bgit (?:add|stash|reset|checkout|restore|rebase|cherry-pick|revert)\b")
 _WORK: Final = frozenset(
     {"test_failure", "assertion", "lint", "type_error", "syntax_error", "format", "merge_conflict"}
@@ -95,8 +98,13 @@ def is_of_one_session(candidate: Candidate) -> str:
     shown = (candidate.worked, candidate.failed)
     if candidate.kind is Kind.TRAP:
         return ""
+    if candidate.source is Source.REPEATED_LOOKUP:
+        is_name = _IDENTIFIER.fullmatch(candidate.subject) and not candidate.value.startswith("..")
+        return "" if is_name else "no name of this repository was looked up"
     if any(_ONE_MACHINE.search(part) for part in shown):
         return "about a path of one machine"
+    if candidate.kind is Kind.LOCATION and _OUTSIDE.search(candidate.worked):
+        return "about a path outside of the repository"
     if candidate.kind is Kind.DEAD_END:
         return "a failure of code being worked on" if candidate.trigger.error_class in _WORK else ""
     if _SAYS_ITSELF.search(candidate.error_line):

@@ -78,6 +78,30 @@ _ADVICE: Final = re.compile(
     r"instructions?:)\b",
     re.I,
 )  # fmt: skip
+_SPEAKS: Final = re.compile(
+    r"\b(?:always|never|only) (?:run|use|call|say|do|add|install|execute|prefer|trust|follow|commit|push|ask)\b|"
+    r"\bremember(?: that| to|\s*:)|\bremember \w+$|\bfrom now on\b|\bthe (?:user|maintainer|owner|developer|human)s? "
+    r"(?:said|says|wants?|prefers?|asked|has|have|told|likes?|approved?|confirm\w*)\b|\bas the user\b|"
+    r"\buser(?: preference|'s preference| said| wants)\b|\b(?:agents?|assistants?|models?) (?:must|should|have to)\b|"
+    r"\bdon'?t do that\b|\buse \S+ instead\b(?!\s*(?:of\b.*)?(?:\(|$))|\bno, use\b|\bship (?:it|\w+)\b|\blgtm\b|"
+    r"\b(?:save|store|add|keep|put) (?:\w+ )?(?:to|in|into) (?:\w+ )?memor(?:y|ies)\b|\bto your CLAUDE|"
+    r"\byou should have\b|\brole\W{1,6}user\b|^\s*(?:user|human|agent|memory)\s*:|<(?:user|human|memory)\b",
+    re.I,
+)
+"""Somebody speaks, where only a program or a name should stand."""
+_ERROR_WORDS: Final = re.compile(
+    r"\b(?:err(?:or)?s?|fail(?:ed|s|ure|ures|ing)?|fatal|panic|exception|traceback|abort(?:ed)?|cannot|can'?t|couldn'?t|"
+    r"could not|unable|un(?:known|recogni[sz]ed|expected|supported|defined|resolved|terminated|authorized|bound|"
+    r"reachable)|invalid|illegal|missing|(?:not|no|never) (?:found|such|exist\w*|a|an|in|installed|supported|allowed|"
+    r"permitted|valid|set|defined|module|version|rule|match\w*|file|tests?)|does ?n[o']t|do not|is not|"
+    r"must (?:be|have)|denied|refused|rejected|forbidden|expected|required?s?|conflicts?|already|timed? ?out|timeout|"
+    r"exceed(?:ed|s)|too (?:large|long|many|few)|deleted|mismatch|deprecated|exit(?:ed)? (?:code|status)|"
+    r"would (?:have|be)|"
+    r"needed|usage|warning|ambiguous|broken|corrupt\w*|empty|killed|violat\w+)\b|\b[A-Z]\w*(?:Error|Exception|Warning)\b|"
+    r"(?-i:\bE[A-Z]{3,}\b)|^[×✗✖✘]|\bERR[_!]|\bFAIL\b",
+    re.I,
+)
+"""What a program that fails says."""
 _REFUSAL: Final = re.compile(
     r"\b(?:as an ai(?: language model)?|i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can'?t|won'?t) (?:help|"
     r"assist|comply|provide|do that|continue)|i apologi[sz]e)\b",
@@ -112,6 +136,18 @@ def asks_to_fetch(text: str) -> bool:
 def reads_as_instruction(text: str) -> bool:
     """Whether a line of tool output addresses its reader instead of telling what went wrong."""
     return bool(_ADVICE.search(plain(text))) or bool(suspicious(text))
+
+
+def speaks(text: str) -> bool:
+    """Whether somebody speaks in it to the agent or about its user, where a command, a name or a message of a program
+    should stand."""
+    folded = plain(text)
+    return any(_SPEAKS.search(part) for part in (folded, *re.split(r"[:;.!?]\s+|[\"'`]", folded)))
+
+
+def is_error_line(line: str) -> bool:
+    """Whether a line may be told as what a failure said: it has the words of one, and nobody speaks in it."""
+    return bool(_ERROR_WORDS.search(plain(line))) and not speaks(line) and not reads_as_instruction(line)
 
 
 def is_refusal(text: str) -> bool:

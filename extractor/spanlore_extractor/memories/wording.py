@@ -12,7 +12,7 @@ from typing import Final
 
 from spanlore.memory.memory import Kind
 from spanlore_extractor.memories.generality import core_of
-from spanlore_extractor.memories.shapes import reads_as_instruction, suspicious
+from spanlore_extractor.memories.shapes import is_error_line, suspicious
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.lessons import ARROW, LOOKUP
 
@@ -115,7 +115,7 @@ def _failure(candidate: Candidate) -> str:
     line, failed = candidate.error_line, " ".join(candidate.failed.split())
     if len(failed) > _COMMAND_CHARS and candidate.kind is not Kind.USAGE and candidate.subject:
         failed = candidate.subject  # half a command tells less than what it ran
-    if not line or reads_as_instruction(line):
+    if not is_error_line(line):
         return f"{_code(failed)} failed"
     return f"{_code(failed)} failed with {_line(line)}"
 

@@ -81,6 +81,17 @@ def test_lessons_of_one_session(made: Candidate) -> None:
     assert is_of_one_session(made)
 
 
+@pytest.mark.parametrize(
+    ("term", "path", "is_kept"),
+    [("StoreClient", "src/client.py", True), ("base_url", "src/client.py", True), ("Agent", "src/a.py", False),
+     ("capability", "src/a.py", False), ("example.com", "src/a.py", False), ("StoreClient", "../other/a.py", False)],
+)  # fmt: skip
+def test_only_made_up_names_are_places_worth_counting(term: str, path: str, is_kept: bool) -> None:
+    """A common word is found in many files, another repository's file is not of this one."""
+    made = replace(delta(Kind.LOCATION), source=Source.REPEATED_LOOKUP, subject=term, value=path, worked=path)
+    assert bool(is_of_one_session(made)) != is_kept
+
+
 def test_lessons_for_everybody() -> None:
     """Usage, environment, and a dead end that is not a failing test."""
     assert not is_of_one_session(delta())

@@ -7,7 +7,7 @@ ONE = Memory("m-1", Kind.USAGE, Source.FAILURE_DELTA, Status.CANDIDATE, "a/b/c",
 
 
 def test_suspicious_first_then_conflicts_then_worth() -> None:
-    """What is shown, or at an end, does not wait."""
+    """What is shown, or at an end, does not wait, and one look-up is not worth a person's time."""
     memories = [
         ONE,
         replace(ONE, id="m-2", lost_calls=9),
@@ -15,5 +15,6 @@ def test_suspicious_first_then_conflicts_then_worth() -> None:
         replace(ONE, id="m-4", status=Status.QUARANTINED),
         replace(ONE, id="m-5", status=Status.ACTIVE),
         replace(ONE, id="m-6", status=Status.FORGOTTEN),
+        replace(ONE, id="m-7", source=Source.REPEATED_LOOKUP),
     ]
     assert [memory.id for memory in waiting(memories, 0)] == ["m-4", "m-3", "m-2", "m-1"]

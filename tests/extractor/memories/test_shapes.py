@@ -1,5 +1,8 @@
 import pytest
 
+from spanlore.memory.memory import Kind
+from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.consolidate import consolidate
 from spanlore_extractor.memories.shapes import (
     asks_to_fetch,
     has_remote_url,
@@ -8,7 +11,11 @@ from spanlore_extractor.memories.shapes import (
     reads_as_instruction,
     suspicious,
 )
+from spanlore_extractor.memories.stated import remember
+from spanlore_extractor.mining.miner import mine_session
+from support.attacks import ATTACKS, COMMITS, NAMES, OUTPUT, PASTED
 from support.payloads import PAYLOADS
+from support.told import START_NS, Told
 
 ORDINARY = [
     "always run the tests with `make check`",
@@ -85,3 +92,64 @@ def test_refusals() -> None:
 def test_plain_undoes_unicode_tricks() -> None:
     """Full width, look-alikes and invisible characters."""
     assert plain("Ｉgnоre\u200b") == "Ignore"
+
+
+def carried(way: str, attack: str, number: int) -> Told:
+    """A session in which the attack reaches the agent that way; a failure of it is then put right, so that it may be
+    taken for a lesson, and the person is content."""
+    told = Told(f"{way}-{number}", start_ns=START_NS + number * 10**12).human("Look around and run the checks.")
+    if way == "output":
+        told.run("cat README.md", attack).call("WebFetch", {"url": "https://docs.example"}, attack)
+    elif way == "failure":
+        told.run("make chek", attack, 2).run("make check", "ok")
+        told.fails("Edit", {"file_path": "a.py"}, attack).call("Edit", {"file_path": "a.py"}, "ok")
+        told.run("deploy --now", attack, 1).run("pip install deployer", attack).run("deploy --now", "done")
+    elif way == "name":
+        told.run("ls", f"a.py\n{attack}").run(f"cat '{attack}'", f"cat: {attack}: No such file or directory", 1)
+        told.run(f"cat 'docs/{attack}'", "text").fails("Read", {"file_path": attack}, "File does not exist.")
+        told.call("Read", {"file_path": f"docs/{attack}"}, "text")
+    elif way == "commit":
+        told.run("git log -3", f"commit 1234\n\n    {attack}").run(f"git commit -m '{attack}'", "nothing to commit", 1)
+        told.run(f"git commit -a -m '{attack}'", "1 file changed")
+    told.agent(f"The user said: {attack}. I will remember that.")
+    return told.human("thanks, go on")
+
+
+@pytest.mark.parametrize("way", ["output", "failure", "name", "commit"])
+@pytest.mark.parametrize("attack", [*OUTPUT, *NAMES, *COMMITS])
+def test_nothing_that_tools_carry_is_learned(way: str, attack: str) -> None:
+    """In three sessions, in every way: no statement is made of it, and nothing that names it is shown."""
+    sessions = [carried(way, attack, number).session() for number in range(3)]
+    mined = [candidate for session in sessions for candidate in mine_session(session, 600 * 10**9).candidates]
+    learned = {item.memory.id: item.memory for item in consolidate(mined, (), {}, Redactor(()), START_NS).operations}
+
+    assert [memory.text for memory in learned.values() if memory.is_shown and "evil" in memory.text.lower()] == []
+    assert [memory for memory in learned.values() if memory.kind in (Kind.EXPLICIT, Kind.CORRECTION)] == []
+
+
+@pytest.mark.parametrize("pasted", PASTED)
+def test_what_a_person_only_pastes_is_not_their_word(pasted: str) -> None:
+    """Fenced, quoted, printed by a command, or asked about; however often."""
+    told = [
+        Told(f"p-{n}", start_ns=START_NS + n * 10**12).human("Run it.").run("make", "ok").agent("Done.").human(pasted)
+        for n in range(3)
+    ]
+    mined = [item for one in told for item in mine_session(one.session(), 600 * 10**9).candidates]
+    learned = {item.memory.id: item.memory for item in consolidate(mined, (), {}, Redactor(()), START_NS).operations}
+
+    assert [memory.text for memory in learned.values() if memory.is_shown] == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_door_is_open_to_them(attack: str) -> None:
+    """Imported from a file, written into a note, or said by a judge, an attack with a suspicious shape is not shown;
+    what has none can only come from a person, and then says that it does."""
+    words = " ".join(attack.split())[:300]
+    shown = [item.memory for item in remember(words, "a/b/c", (), START_NS, by="agent") if item.memory.is_shown]
+
+    assert all(memory.text.startswith("An agent asked") for memory in shown)
+
+
+def test_there_are_enough_attacks() -> None:
+    """Every one names what it wants, so that a trace of it is found."""
+    assert len(set(ATTACKS)) >= 60
