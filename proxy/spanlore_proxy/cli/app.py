@@ -6,11 +6,11 @@ import typer
 
 from spanlore_proxy.bench import cache, recall
 from spanlore_proxy.bench import command as bench
-from spanlore_proxy.cli import daemon, doctor, evaluate, explain, importing, install, run
+from spanlore_proxy.cli import daemon, doctor, evaluate, explain, importing, insertions, install, run
 from spanlore_proxy.demo import command as demo
 
 
 def commands(app: typer.Typer) -> None:
     """Adds the proxy's commands to the whole command line."""
-    for module in (run, daemon, doctor, install, explain, importing, evaluate, bench, cache, recall, demo):
+    for module in (run, daemon, doctor, install, explain, importing, evaluate, insertions, bench, cache, recall, demo):
         module.register(app)
