@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,9 +76,10 @@ def stage(folder: Path, memories: int = MEMORIES) -> Iterator[Stage]:
 
 
 @contextlib.contextmanager
-def daemon(folder: Path) -> Iterator[tuple[Paths, dict[str, str]]]:
-    """A daemon with its state below `folder`, and the environment of a command that is to find it."""
-    environment = child_environment(_environment(folder))
+def daemon(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[tuple[Paths, dict[str, str]]]:
+    """A daemon with its state below `folder`, and the environment of a command that is to find it. `settings` is more
+    environment."""
+    environment = child_environment({**_environment(folder), **(settings or {})})
     paths = Paths.from_environ(environment)
     paths.ensure()
     with (folder / "spanlore.log").open("wb") as log:

@@ -7,10 +7,13 @@ import typer
 from spanlore_proxy.bench import cache, recall
 from spanlore_proxy.bench import command as bench
 from spanlore_proxy.cli import daemon, doctor, evaluate, explain, importing, insertions, install, run
+from spanlore_proxy.closed_loop import command as closed_loop
 from spanlore_proxy.demo import command as demo
 
 
 def commands(app: typer.Typer) -> None:
     """Adds the proxy's commands to the whole command line."""
-    for module in (run, daemon, doctor, install, explain, importing, evaluate, insertions, bench, cache, recall, demo):
+    for module in (run, daemon, doctor, install, explain, importing, demo):
         module.register(app)
+    for measure in (evaluate, insertions, closed_loop, bench, cache, recall):
+        measure.register(app)
