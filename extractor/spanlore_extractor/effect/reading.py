@@ -29,7 +29,8 @@ WITH
     known AS
     (
         SELECT
-            id, value, JSONExtract(json, 'trigger', 'signatures', 'Array(String)') AS signatures,
+            id, extractAll(text, '`([^`]+)`') AS code, if(empty(code), value, code[-1]) AS form,
+            JSONExtract(json, 'trigger', 'signatures', 'Array(String)') AS signatures,
             JSONExtractString(json, 'trigger', 'program') AS wanted_program,
             JSONExtractString(json, 'trigger', 'error_class') AS wanted_class
         FROM memories FINAL
@@ -54,7 +55,7 @@ SELECT
             )
         )
     ) AS recurred,
-    max(c.start_time > u.since AND k.value != '' AND position(c.command, k.value) > 0) AS used
+    max(c.start_time > u.since AND k.form != '' AND position(c.command, k.form) > 0) AS used
 FROM units AS u
 INNER JOIN known AS k ON k.id = u.memory_id
 LEFT JOIN calls AS c ON c.session_id = u.session_id

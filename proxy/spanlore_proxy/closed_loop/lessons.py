@@ -43,7 +43,7 @@ class Lesson:
         if command == self.right:
             return 0, f"{self.area}: 12 checks passed"
         if command == self.look:
-            return 0, f"# {self.area}\n\nSee the scripts in package.json."
+            return 0, f"# {self.area}\n\nIts sources are below src/."
         if command == self.wrong:
             return (0, f"wrote {self.area}/schema.json") if self.is_correction else (1, self.failure)
         return 127, "bash: command not found"
@@ -74,8 +74,9 @@ def make_repository(scope: str, seed: int, usages: int = 4, corrections: int = 2
             wrong, right = f"node scripts/{area}-schema-{port}.js", f"make {area}-schema-{port}"
             made.append(Lesson(area, True, wrong, right, ""))
         else:
-            wrong, right = f"npm run check-{area}", f"npm run {area}:check-{port}"
-            made.append(Lesson(area, False, wrong, right, f'npm error Missing script: "check-{area}"'))
+            wrong = f"python3 -m unittest discover -s {area}/tests"
+            failure = f"ModuleNotFoundError: No module named '{area}_{port}'"
+            made.append(Lesson(area, False, wrong, f"PYTHONPATH=src/{area}{port} {wrong}", failure))
     return Repository(scope, tuple(made))
 
 

@@ -34,6 +34,7 @@ _PROJECT_MARK: Final = re.compile(
 )
 """Where a harness begins to quote the project's files (research: wire §4)."""
 
+_CODE: Final = re.compile(r"`([^`\n]{2,400})`")
 _USE: Final = r"(?:use|using|run|running|call|calling|invoke|prefer|choose)"
 _THING: Final = r"(?:`(?P<ticked>[^`\n]{2,80})`|(?P<word>[\w@][\w@./:+-]*\w))"
 _FAILS: Final = re.compile(r"`([^`\n]{2,80})` (?:fails|failed|does not|doesn't|is not|was not|kept failing)")
@@ -68,12 +69,12 @@ class Said:
         quotes = [memory.text, memory.why if memory.source in _QUOTED else ""]
         if any(len(quote) >= MIN_QUOTE_CHARS and self._all.holds(quote) for quote in quotes):
             return True
-        is_taught = memory.kind in _TAUGHT and len(memory.value) >= MIN_VALUE_CHARS
-        return is_taught and self._project.holds(memory.value)
+        form = _recommended(memory)
+        return len(form) >= MIN_VALUE_CHARS and self._project.holds(form)
 
     def contradicts(self, memory: Memory) -> bool:
         """Whether the project's files or the user's prompt say the opposite."""
-        wanted, refused = _stances(memory.text, memory.value if memory.kind in _TAUGHT else "")
+        wanted, refused = _stances(memory.text, _recommended(memory))
         return any(self._project.matches(_NEGATION, thing) for thing in wanted - refused) or any(
             self._project.matches(_ORDER, thing, without=wanted) for thing in refused - wanted
         )
@@ -83,6 +84,14 @@ class Said:
         if self.contradicts(memory):
             return "contradicted"
         return "said" if self.says(memory) else ""
+
+
+def _recommended(memory: Memory) -> str:
+    """The command or path that a memory says works, as its text has it last; '' for kinds that teach none."""
+    if memory.kind not in _TAUGHT:
+        return ""
+    parts = _CODE.findall(memory.text)
+    return parts[-1] if len(parts) > 1 and "…" not in parts[-1] else memory.value
 
 
 @lru_cache(MAX_STANCES)
