@@ -61,7 +61,7 @@ def play(session_id: str, lesson: Lesson, way: Way) -> Outcome:
 def _opening(task: str, instructions: str) -> list[dict[str, Any]]:
     if not instructions:
         return [_text(task)]
-    told = f"Contents of /work/repository/CLAUDE.md (project instructions, checked in):\n\n{instructions}"
+    told = f"Contents of /home/dev/repository/CLAUDE.md (project instructions, checked in):\n\n{instructions}"
     return [_text(f"<system-reminder>\n{told}\n</system-reminder>"), _text(task)]
 
 
