@@ -53,13 +53,27 @@ def _install(agents: Sequence[str], shells: Sequence[Shell], *, service: bool, w
     load_settings(paths=place.paths)  # a wrong setting is told before anything is made
     lines = []
     if service:
-        lines += installing.install_service(_service(place), _run)
+        lines += installing.install_service(_service(place), _run, lambda: _make_way(place))
     if with_functions:
         wanted = list(agents) or [known.program for known in installed(environ)]
         for one in shells or installing.default_shells(environ):
             lines += installing.install_shell(one, wanted, _executable(), place)
         lines.append("a new shell has it; `command AGENT` runs an agent without the proxy")
     return lines
+
+
+def _make_way(place: Place) -> list[str]:
+    """Ends a daemon that runs by itself, unless agents would lose their connection."""
+    from spanlore_proxy.launch.daemon import running_daemon
+    from spanlore_proxy.launch.runs import live_runs
+    from spanlore_proxy.launch.start import stop_daemon
+
+    daemon = running_daemon(place.paths)
+    if daemon is None:
+        return []
+    if live_runs(place.paths):
+        return ["agents run through the daemon that is up; the service takes over at the next login"]
+    return ["stopped the daemon that ran by itself"] if stop_daemon(daemon, place.paths) else []
 
 
 def _uninstall(*, purge: bool, force: bool, yes: bool) -> list[str]:

@@ -32,23 +32,37 @@ class Place:
         return start_file(shell, self.home) if shell is Shell.FISH else self.paths.config_dir / "agents.sh"
 
 
-def install_service(service: ServiceFile, run: Run) -> list[str]:
-    """Writes the service and starts it; says what was done."""
+def install_service(service: ServiceFile, run: Run, make_way: Callable[[], list[str]] = list) -> list[str]:
+    """Writes the service and starts it; says what was done. `make_way` is called before it is started for the first
+    time: a daemon that runs by itself would keep the service's from starting."""
     changed = _write(service.path, service.text)
     lines = [f"{'wrote' if changed else 'is there already:'} {service.path}"]
-    for command in service.start:
-        failed = run(command)
-        if failed:
-            return [*lines, f"{' '.join(command)}: {failed}", "the service starts at the next login"]
+    *before, start = service.start
+    for command in before:
+        if failed := run(command):
+            return [*lines, *_at_login(service, command, failed)]
+    if run(service.is_active):
+        lines += make_way()
+    if failed := run(start):
+        return [*lines, *_at_login(service, start, failed)]
     return [*lines, "the service runs, and starts by itself at each login"]
+
+
+def _at_login(service: ServiceFile, command: Sequence[str], failed: str) -> list[str]:
+    """The service manager does not answer: what it would do is done for it."""
+    for link in service.links:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(service.path)
+    return [f"{' '.join(command)}: {failed}", "the service starts at the next login; until then `spanlore up --detach`"]
 
 
 def remove_service(service: ServiceFile, place: Place, run: Run) -> list[str]:
     """Stops the service and removes its files."""
-    if not service.path.exists():
+    if not any(path.is_symlink() or path.exists() for path in (service.path, *service.links)):
         return []
     failed = [said for command in service.stop if (said := run(command))]
-    for path in (service.path, *service.leftovers):
+    for path in (*service.links, service.path):
         path.unlink(missing_ok=True)
         _remove_empty(path.parent, place.home)
     return [*failed, f"removed {service.path}"]

@@ -22,8 +22,10 @@ class ServiceFile:
     text: str
     start: tuple[tuple[str, ...], ...]
     stop: tuple[tuple[str, ...], ...]
-    leftovers: tuple[Path, ...] = ()
-    """What the service manager makes beside it, for when the manager is not there to take it away."""
+    is_active: tuple[str, ...] = ()
+    """Succeeds while the service runs."""
+    links: tuple[Path, ...] = ()
+    """What the service manager makes beside it to start it at login, for when the manager is not there to do it."""
 
 
 def service_for(platform: str, home: Path, command: Sequence[str], environ: Mapping[str, str]) -> ServiceFile:
@@ -37,7 +39,8 @@ def service_for(platform: str, home: Path, command: Sequence[str], environ: Mapp
         text=_unit(command, kept),
         start=(("systemctl", "--user", "daemon-reload"), ("systemctl", "--user", "enable", "--now", UNIT)),
         stop=(("systemctl", "--user", "disable", "--now", UNIT), ("systemctl", "--user", "daemon-reload")),
-        leftovers=(folder / "default.target.wants" / UNIT,),
+        is_active=("systemctl", "--user", "is-active", "--quiet", UNIT),
+        links=(folder / "default.target.wants" / UNIT,),
     )
 
 
@@ -86,4 +89,5 @@ def _launchd(home: Path, command: Sequence[str], environ: Mapping[str, str]) -> 
         text=plistlib.dumps(job).decode(),
         start=(("launchctl", "load", "-w", str(path)),),
         stop=(("launchctl", "unload", "-w", str(path)),),
+        is_active=("launchctl", "list", LABEL),
     )

@@ -88,11 +88,29 @@ def test_a_manager_that_does_not_answer(place: Place, service: ServiceFile) -> N
 
     lines = install_service(service, fails)
 
+    [link] = service.links
     assert service.path.exists()
     assert len(asked) == 1
     assert "at the next login" in lines[-1]
+    assert link.resolve() == service.path
     assert any("Failed to connect" in line for line in remove_service(service, place, fails))
-    assert not service.path.exists()
+    assert not service.path.exists() and not link.is_symlink()
+
+
+def test_a_daemon_that_runs_by_itself_makes_way(service: ServiceFile) -> None:
+    """Before the service is started for the first time, not when it runs already."""
+    said: list[str] = []
+
+    def make_way() -> list[str]:
+        said.append("asked")
+        return ["stopped it"]
+
+    def not_yet(command: Sequence[str]) -> str:
+        return "inactive" if command == service.is_active else ""
+
+    assert "stopped it" in install_service(service, not_yet, make_way)
+    assert "stopped it" not in install_service(service, works, make_way)
+    assert said == ["asked"]
 
 
 def test_a_linked_start_file_stays_a_link(place: Place) -> None:
