@@ -16,8 +16,9 @@ from spanlore_proxy.wire.anthropic.assembly import BlockAssembly, implied_start
 from spanlore_proxy.wire.anthropic.blocks import decode_content, is_known_block
 from spanlore_proxy.wire.anthropic.errors import STATUS_TYPES, make_error, read_error
 from spanlore_proxy.wire.anthropic.usage import decode_usage, merge_usage
+from spanlore_proxy.wire.body import BodyReader
 from spanlore_proxy.wire.response import MALFORMED_RESPONSE, STREAM_CUT, WireResponse
-from spanlore_proxy.wire.sse import ServerSentEvent, SSEDecoder
+from spanlore_proxy.wire.sse import ServerSentEvent
 
 FINISH_REASONS: Final = {
     "end_turn": gen_ai.FINISH_STOP,
@@ -44,34 +45,19 @@ class AnthropicFold:
 
     def __init__(self, content_type: str = "", status: int | None = 200) -> None:
         self._status = status
-        self._is_event_stream = "event-stream" in content_type.lower()
-        self._head = bytearray()
-        self._decoder: SSEDecoder | None = None
+        self._body = BodyReader(content_type)
         self._message = _StreamedMessage(status)
 
     def feed(self, chunk: bytes) -> None:
         """Takes the next bytes."""
-        if self._decoder is not None:
-            self._take(self._decoder.feed(chunk))
-            return
-        self._head += chunk
-        if self._is_sse():
-            self._decoder = SSEDecoder()
-            self._take(self._decoder.feed(bytes(self._head)))
-            self._head.clear()
+        self._take(self._body.feed(chunk))
 
     def finish(self, is_cut: bool = False) -> WireResponse:
         """The response. `is_cut`: the connection ended before the body did, or may have."""
-        if self._decoder is not None:
-            self._take(self._decoder.finish(), is_last=True)
+        self._take(self._body.finish(), is_last=True)
+        if self._body.is_stream:
             return self._message.finish(is_cut)
-        return fold_json(bytes(self._head), self._status, is_cut)
-
-    def _is_sse(self) -> bool:
-        start = bytes(self._head).lstrip()[:6]
-        if not start or start.startswith((b"{", b"[", b"<")):
-            return False
-        return self._is_event_stream or start in (b"event:", b"data: ") or start.startswith((b"data:", b": "))
+        return fold_json(self._body.document, self._status, is_cut)
 
     def _take(self, events: list[ServerSentEvent], is_last: bool = False) -> None:
         for event in events:

@@ -13,6 +13,7 @@ from spanlore.genai import jsontext
 from spanlore.genai.inference import InferenceError
 from spanlore.genai.messages import Message, Role
 from spanlore.semconv import gen_ai
+from spanlore_proxy.wire.body import BodyReader
 from spanlore_proxy.wire.gemini.assembly import CandidateAssembly
 from spanlore_proxy.wire.gemini.errors import STATUS_TYPES, make_error, read_error
 from spanlore_proxy.wire.gemini.fields import field, list_field, object_field, string_field
@@ -22,7 +23,7 @@ from spanlore_proxy.wire.gemini.parts import decode_parts
 from spanlore_proxy.wire.gemini.usage import decode_count, decode_usage, merge_usage
 from spanlore_proxy.wire.partial import certain_beginning
 from spanlore_proxy.wire.response import MALFORMED_RESPONSE, STREAM_CUT, WireResponse
-from spanlore_proxy.wire.sse import ServerSentEvent, SSEDecoder
+from spanlore_proxy.wire.sse import ServerSentEvent
 
 _KNOWN_FIELDS = frozenset(
     {
@@ -62,28 +63,19 @@ class GeminiFold:
     """One response while it arrives. `feed` chunks of the decoded body, then `finish` once."""
 
     def __init__(self, content_type: str = "", status: int | None = 200) -> None:
-        self._is_event_stream = "event-stream" in content_type.lower()
-        self._head = bytearray()
-        self._decoder: SSEDecoder | None = None
+        self._body = BodyReader(content_type)
         self._answer = _Answer(status)
 
     def feed(self, chunk: bytes) -> None:
         """Takes the next bytes."""
-        if self._decoder is not None:
-            self._take(self._decoder.feed(chunk))
-            return
-        self._head += chunk
-        if self._is_sse():
-            self._decoder = SSEDecoder()
-            self._take(self._decoder.feed(bytes(self._head)))
-            self._head.clear()
+        self._take(self._body.feed(chunk))
 
     def finish(self, is_cut: bool = False) -> WireResponse:
         """The response. `is_cut`: the connection ended before the body did, or may have."""
-        if self._decoder is not None:
-            self._take(self._decoder.finish(), is_last=True)
+        self._take(self._body.finish(), is_last=True)
+        if self._body.is_stream:
             return self._answer.finish(is_cut=is_cut)
-        return self._finish_json(bytes(self._head), is_cut)
+        return self._finish_json(self._body.document, is_cut)
 
     def _finish_json(self, body: bytes, is_cut: bool) -> WireResponse:
         try:
@@ -103,12 +95,6 @@ class GeminiFold:
     def _take(self, events: list[ServerSentEvent], *, is_last: bool = False) -> None:
         for event in events:
             self._answer.event(event, is_last=is_last)
-
-    def _is_sse(self) -> bool:
-        start = bytes(self._head).lstrip()[:6]
-        if not start or start.startswith((b"{", b"[", b"<")):
-            return False
-        return self._is_event_stream or start == b"event:" or start.startswith((b"data:", b": "))
 
 
 class _Answer:
