@@ -5,10 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -16,6 +13,7 @@ import pytest
 from spanlore_proxy.demo.stage import Stage
 from spanlore_proxy.demo.store_view import StoreView, wait_until
 from support import recordings
+from support.canned_upstream import Upstream
 
 GEMINI = "generativelanguage.googleapis.com"
 BEDROCK = "bedrock-runtime.us-east-1.amazonaws.com"
@@ -64,45 +62,6 @@ ANSWERS: list[tuple[str, bytes]] = [
     ("text/event-stream", chunk(run(COMMAND), reason="STOP", usage=(5100, 5000, 10, 0))),
     ("text/event-stream", chunk({"text": "Fixed."}, reason="STOP", usage=(5200, 5100, 3, 0))),
 ]
-
-
-@dataclass
-class Upstream:
-    """Answers in order; keeps the bodies that it was sent."""
-
-    answers: list[tuple[str, bytes]] = field(default_factory=list)
-    received: list[tuple[str, bytes]] = field(default_factory=list)
-    """(path, body)."""
-    port: int = 0
-
-    def __enter__(self) -> Upstream:
-        upstream = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                upstream.received.append((self.path, self.rfile.read(int(self.headers["content-length"]))))
-                content_type, body = upstream.answers.pop(0)
-                self.send_response(200)
-                self.send_header("content-type", content_type)
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self._server.server_port
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 @pytest.fixture(scope="module")

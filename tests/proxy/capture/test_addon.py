@@ -12,13 +12,13 @@ import pytest
 import zstandard
 from aiohttp import web
 
-from spanlore.memory.memory import Kind, Memory, Source, Status, memory_id, memory_to_json
 from spanlore.semconv import gen_ai, lore
 from spanlore_proxy.injection.injector import Prepared
 from support.capture_client import Answer, Connection, connected, post, tunnelled
 from support.capture_messages import AGENT_HEADERS, events, message, request_body
-from support.capture_proxy import CREDENTIALS, HOST, REPOSITORY, RUN, RunningProxy, running_proxy, state_in, until
+from support.capture_proxy import CREDENTIALS, HOST, REPOSITORY, RUN, RunningProxy, running_proxy, until
 from support.capture_upstream import answering, api_server, raw_server, read_request, server_tls, streaming
+from support.socket_client import give_memory
 
 TARGET = f"{HOST}:443"
 
@@ -26,28 +26,6 @@ TARGET = f"{HOST}:443"
 def agent(proxy: RunningProxy, **options: Any) -> Any:
     """A connection of the known run."""
     return tunnelled(proxy.port, TARGET, proxy.ca, **{"credentials": CREDENTIALS, **options})
-
-
-def give_memory(folder: Path) -> Memory:
-    """One memory of the run's repository, in the snapshot the proxy starts with."""
-    memory = Memory(
-        id=memory_id(REPOSITORY, Kind.USAGE, "pytest", "form", "make test"),
-        kind=Kind.USAGE,
-        source=Source.FAILURE_DELTA,
-        status=Status.ACTIVE,
-        scope=REPOSITORY,
-        subject="pytest",
-        slot="form",
-        value="make test",
-        text="`pytest` fails here; `make test` works.",
-        session_count=2,
-        alpha=9,
-        created_at_ns=1,
-        updated_at_ns=time.time_ns(),
-    )
-    paths = state_in(folder)
-    paths.snapshot_file.write_text(json.dumps({"memories": [memory_to_json(memory)]}))
-    return memory
 
 
 ALWAYS_SHOW: dict[str, Any] = {"injection": {"withhold_share": 0}}
