@@ -69,6 +69,12 @@ _CARRY_ON: Final = re.compile(
     r"do it|clear|exit|yes|ok)\b",
     re.I,
 )  # fmt: skip
+_NEXT_TASK: Final = re.compile(
+    _START + r"(?:oh[,.\s]+)?(?:and\b|also\b|another agent\b|(?:read|open|delete|create|show|list|look|check|find|tell|"
+    r"explain|review|update your)\b)",
+    re.I,
+)
+"""What a person stops the agent for without saying that it did anything wrong."""
 _PLAN: Final = re.compile(r"^implement the following plan", re.I)
 _NO_NO: Final = re.compile(r"^no[,\s]+(?:problem|worries|rush|idea|need to|issue|thanks|thank)\b", re.I)
 _QUESTION: Final = re.compile(
@@ -269,6 +275,7 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
         step.is_interruption
         and len(own.split()) >= 4
         and not _CARRY_ON.match(own)
+        and not _NEXT_TASK.match(own)
         and len(parts) == own.count("\n") + 1
     ):
         return ("interrupted the agent", *said)

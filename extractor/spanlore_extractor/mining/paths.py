@@ -10,6 +10,12 @@ from typing import Final
 _PATH: Final = re.compile(r"^(?:~|\.{1,2})?/|/|\.[A-Za-z]\w{0,7}$")
 _WORD: Final = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|\d+")
 
+_EVERYWHERE: Final = frozenset(
+    {"readme.md", "changelog.md", "license", "package.json", "index.ts", "index.js", "index.tsx", "index.html",
+     "__init__.py", "mod.rs", "lib.rs", "main.go", "main.py", "main.rs", "makefile", "dockerfile", "cargo.toml",
+     "go.mod", "pyproject.toml", "tsconfig.json", "utils.py", "utils.ts", "types.ts", "config.json", "conftest.py"}
+)  # fmt: skip
+"""Names that every folder may have: the same name elsewhere is another file."""
 SAME_FILE: Final = 0.75
 """Similarity from which two paths mean the same file, misplaced or misspelled."""
 
@@ -27,7 +33,7 @@ def similarity(one: str, other: str) -> float:
     if not name or not other_name:
         return 0.0
     if name == other_name:
-        return 0.9
+        return 0.9 if name.lower() not in _EVERYWHERE or _is_below(one, other) else 0.6
     folder = same_folder(one, other)
     stem, other_stem = _stem(name), _stem(other_name)
     if stem.lower() == other_stem.lower():
@@ -37,6 +43,12 @@ def similarity(one: str, other: str) -> float:
     if folder and (ratio >= 0.8 or shared >= 2):
         return 0.8
     return 0.5 * ratio if folder else 0.3 * ratio
+
+
+def _is_below(one: str, other: str) -> bool:
+    """Whether one folder's path ends with the other's: the same file, told from elsewhere."""
+    shorter, longer = sorted((posixpath.dirname(path).strip("./") for path in (one, other)), key=len)
+    return longer == shorter or not shorter or longer.endswith("/" + shorter)
 
 
 def same_folder(one: str, other: str) -> bool:

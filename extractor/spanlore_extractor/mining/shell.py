@@ -65,6 +65,8 @@ def take_apart(command: str) -> ShellLine:
     for simple in simple_commands(command):
         argv = list(simple.words)
         reads_pipe, is_piped = is_piped, simple.then == "|"
+        if argv[:1] == ["env"] and argv[1:] and _ASSIGNMENT.match(argv[1]):
+            argv.pop(0)
         while argv and _ASSIGNMENT.match(argv[0]):
             assignments.append(argv.pop(0))
         if not argv or (reads_pipe and commands and argv[0] in _FILTERS):

@@ -171,3 +171,19 @@ def test_standing_rules(words: str) -> None:
 def test_things_said_for_once(words: str) -> None:
     """About this one thing, a feature, a bug, a question, or too long to be a rule."""
     assert not is_durable(words)
+
+
+@pytest.mark.parametrize(
+    "words", ["delete the custom theme now", "oh, and it would be nice to have colours", "read the README first"]
+)
+def test_an_interruption_for_another_task(words: str) -> None:
+    """The agent is stopped, and did nothing wrong."""
+    assert isinstance(only(Told().human("go").run("ls").human(words, interrupting=True)), str)
+
+
+def test_blame_before_what_was_pasted_counts() -> None:
+    """The first line is the person's, whatever follows it."""
+    pasted = "\n".join(f"296 +line {number}" for number in range(8))
+    found = only(corrected("s", f"again, this is not correct:\n{pasted}"))
+
+    assert isinstance(found, Correction) and "repeats" in found.signals

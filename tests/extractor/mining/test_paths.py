@@ -17,7 +17,10 @@ def test_misplaced_files_are_alike(one: str, other: str) -> None:
     assert similarity(one, other) >= SAME_FILE
 
 
-@pytest.mark.parametrize(("one", "other"), [("a/setup.go", "a/root.go"), ("a/x.py", "b/y.py"), ("a/", "")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a/setup.go", "a/root.go"), ("a/x.py", "b/y.py"), ("a/", ""), ("tui/README.md", "web/README.md")],
+)
 def test_other_files_are_not(one: str, other: str) -> None:
     """A different name is a different file."""
     assert similarity(one, other) < SAME_FILE

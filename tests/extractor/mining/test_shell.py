@@ -61,3 +61,11 @@ def test_nothing_raises(line: str) -> None:
     """Any text is some command line."""
     for argv in take_apart(line).commands:
         assert action_of(argv)
+
+
+def test_env_before_a_command_only_sets() -> None:
+    """`env A=1 go test` runs go."""
+    line = take_apart("env GOFLAGS=-mod=mod A=1 go test ./...")
+
+    assert (line.commands, line.assignments) == ((("go", "test", "./..."),), ("GOFLAGS=-mod=mod", "A=1"))
+    assert take_apart("env").commands == (("env",),)

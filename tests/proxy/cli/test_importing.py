@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spanlore_proxy.cli.importing import run
-from support.collecting import collecting
+from spanlore_proxy.demo.store_view import wait_until
+from support.collecting import Collecting, collecting
 
 
 def claude_session(folder: Path) -> Path:
@@ -72,6 +77,28 @@ def test_import_then_look_and_learn(tmp_path: Path) -> None:
     assert "rtk bun test" in session.stdout
     assert "unrecognized subcommand" in mined.stdout
     assert max(map(len, first.stdout.splitlines()[:-1])) <= 80
+
+
+def test_follow_takes_what_is_written_later(tmp_path: Path) -> None:
+    """A file that grows is taken up without being asked again, until the command is stopped."""
+    file, whole = tmp_path / "s.jsonl", claude_session(tmp_path).read_text().splitlines()
+    file.write_text("\n".join(whole[:4]) + "\n")
+    with collecting(tmp_path / "daemon") as collector:
+        command = [sys.executable, "-m", "spanlore", "import", "claude", str(file), "--follow", "--json"]
+        with subprocess.Popen(command, env=collector.environment, stdout=subprocess.PIPE, text=True) as following:
+            assert wait_until(lambda: bool(spans_in(collector)), 60)
+            file.write_text("\n".join(whole[:6]) + "\n")
+            assert wait_until(lambda: len(spans_in(collector)) >= 3, 60)
+            following.send_signal(signal.SIGINT)
+            told, _ = following.communicate(timeout=30)
+
+    assert following.returncode == 0
+    assert json.loads(told.splitlines()[-1])["new_spans"] == 3  # two answers, one tool
+
+
+def spans_in(collector: Collecting) -> list[Any]:
+    sql = "SELECT span_id FROM inferences UNION ALL SELECT span_id FROM tool_calls"
+    return collector.reader.rows(sql)
 
 
 @pytest.mark.parametrize(
