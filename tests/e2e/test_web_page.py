@@ -104,7 +104,7 @@ def test_filters_make_an_address(browser: Browser, told: Told) -> None:
     """A choice takes effect at once and is all that the address says."""
     with visiting(browser, told[1].login_url) as visitor:
         visitor.page.select_option("select[name=agent]", "codex")
-        expect(visitor.page).to_have_url(f"{told[1].url}/sessions?agent=codex&sort=newest")
+        expect(visitor.page).to_have_url(f"{told[1].url}/sessions?agent=codex")
         expect(visitor.page.locator("tbody tr")).to_have_count(2)
         visitor.page.keyboard.press("/")
         visitor.page.keyboard.type("changelog")

@@ -27,6 +27,7 @@ _TYPES: Final = {
     ".woff2": "font/woff2",
     ".png": "image/png",
 }
+SMALLEST_USD: Final = 0.0001
 MARKDOWN_CHARS: Final = 40_000
 """Longer texts are shown as they are."""
 
@@ -131,6 +132,8 @@ def cost(value: Any) -> str:
     if value is None:
         return figures.UNKNOWN
     dollars = float(value)
+    if 0 < dollars < SMALLEST_USD:
+        return f"<${SMALLEST_USD}"
     return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
 
 

@@ -32,6 +32,7 @@ def test_ages(seconds: int, text: str) -> None:
 def test_money_and_shares() -> None:
     """Not known is not 0, and not all is not 100 %."""
     assert (cost(None), cost(0), cost(0.00456), cost(1234.5)) == ("–", "$0.00", "$0.0046", "$1,234.50")
+    assert cost(0.000001) == "<$0.0001"
     assert (percent(None), percent(0.5), percent(0.99999), percent(1)) == ("–", "50 %", "99.9 %", "100 %")
     assert (size(None), size(999), size(12_345), size(5e9)) == ("0 B", "999 B", "12.3 KB", "5.0 GB")
 

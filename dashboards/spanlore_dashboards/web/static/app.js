@@ -26,7 +26,8 @@
   // --- filters ------------------------------------------------------------------------------------------------
   // Fields at their first value are left out, so that an address says only what was chosen.
   const submitLean = (form) => {
-    for (const field of all("select, input", form)) if (field.value === "" || field.value === "0") field.disabled = true;
+    const isFirst = (field) => form.dataset.auto === "lean" && field.selectedIndex === 0;
+    for (const field of all("select, input", form)) field.disabled = field.value === "" || isFirst(field);
     form.submit();
   };
   for (const form of all("form[data-auto]")) {
