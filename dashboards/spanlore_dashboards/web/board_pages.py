@@ -66,13 +66,16 @@ class BoardPages:
         """How spanlore itself is. Shown even when the store is away."""
         now_ns = self._site.now_ns()
         processes = await asyncio.to_thread(health.read_processes, self._site.paths)
-        values: dict[str, Any] = {"trouble": "", "pace": [], "hours": [], "collector": {}}
+        values: dict[str, Any] = {"trouble": "", "pace": [], "hours": [], "collector": {}, "overhead": {}}
         try:
-            values["collector"], values["pace"], values["hours"] = await asyncio.gather(
+            values["collector"], values["pace"], values["hours"], values["overhead"] = await asyncio.gather(
                 self._site.asking.call(lambda client: client.status()),
                 self._site.asking.read(lambda reader: health.read_pace(reader, now_ns - WEEK_NS)),
                 self._site.asking.read(lambda reader: health.read_overhead_by_hour(reader, now_ns - WEEK_NS)),
+                self._site.asking.read(lambda reader: health.read_overhead(reader, now_ns - WEEK_NS)),
             )
         except StoreUnavailableError as error:
             values["trouble"] = str(error)
-        return await self._site.page("health.html", "health", processes=processes, drop_names=health.DROPS, **values)
+        return await self._site.page(
+            "health.html", "health", processes=processes, drop_names=health.DROPS, reasons=health.REASONS, **values
+        )

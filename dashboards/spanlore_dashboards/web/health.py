@@ -19,6 +19,15 @@ from spanlore_collector.store.views import Row, RowSource
 
 SILENT_NS: Final = 10 * 10**9
 """The proxy reports once a second; after this long it is taken for silent."""
+REASONS: Final = {
+    "nothing": "nothing to say",
+    "side_call": "calls on the side",
+    "late": "first seen in the middle",
+    "subagent": "sub-agents",
+    "client_block": "the client carries the block",
+    "attested": "signed by the client",
+}
+"""Reason → words, where the reason is not one already."""
 DROPS: Final = (
     ("lost", "Lost: could not be captured or kept"),
     ("stripped", "Kept without its content, since the spool was full"),
@@ -117,6 +126,20 @@ def read_pace(source: RowSource, since_ns: int) -> list[Row]:
         "GROUP BY harness ORDER BY calls DESC LIMIT 50",
         {"since": since_ns},
     )
+
+
+def read_overhead(source: RowSource, since_ns: int) -> dict[str, int]:
+    """{p50, p90, p99, count} of what was added to requests, nanoseconds; empty without any. For a proxy that has just
+    started and has no requests of its own yet."""
+    (row,) = source.rows(
+        "SELECT count() AS count, quantiles(0.5, 0.9, 0.99)(overhead_ns) AS found FROM inferences "
+        "WHERE source = 'wire' AND overhead_ns > 0 AND start_time >= fromUnixTimestamp64Nano({since:Int64})",
+        {"since": since_ns},
+    )
+    if not row["count"]:
+        return {}
+    p50, p90, p99 = (int(value) for value in row["found"])
+    return {"p50": p50, "p90": p90, "p99": p99, "count": int(row["count"])}
 
 
 def read_overhead_by_hour(source: RowSource, since_ns: int) -> list[Row]:

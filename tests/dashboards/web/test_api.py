@@ -12,7 +12,7 @@ from support.web_process import WebProcess
 from support.web_site import told_site
 from support.web_story import SESSION, WebStory
 
-EXAMPLES = 6
+EXAMPLES = 3
 """Of each operation; `schemathesis run` with the document's address does more."""
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from spanlore.settings import Paths
 from spanlore_collector.store.reader import Reader
-from spanlore_dashboards.web.health import read_capture, read_overhead_by_hour, read_pace, read_processes
+from spanlore_dashboards.web.health import read_capture, read_overhead, read_overhead_by_hour, read_pace, read_processes
 
 SECOND_NS = 10**9
 
@@ -75,6 +75,15 @@ def test_pace_by_agent(reader: Reader) -> None:
     assert (found["claude-code"]["calls"], found["claude-code"]["errors"]) == (9, 1)
     assert found["codex"]["overhead_ns"][0] == 180_000
     assert found["codex"]["ttft_ns"][0] == pytest.approx(2 * SECOND_NS / 3)
+
+
+def test_overhead_of_what_is_stored(reader: Reader) -> None:
+    """For a proxy that has just started; nothing where nothing was."""
+    found = read_overhead(reader, 0)
+
+    assert (found["p50"], found["count"]) == (180_000, 15)
+    assert found["p99"] > 180_000
+    assert read_overhead(reader, 2**62) == {}
 
 
 def test_overhead_by_hour(reader: Reader) -> None:
