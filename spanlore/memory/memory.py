@@ -146,6 +146,8 @@ class Memory:
     """Since when it has held, as far as the evidence shows; `created_at_ns` is when it was recorded."""
     valid_to_ns: int = 0
     """Until when: the time of what superseded it. 0 while it holds."""
+    restated_ns: int = 0
+    """When it was said again after something else had superseded it; what is older was weighed then. 0: never."""
     lost_ns: int = 0
     """Active time the costliest occurrence lost."""
     lost_calls: int = 0

@@ -295,7 +295,14 @@ class _State:
         decision = promote(candidate, len(_sessions(candidate.evidence)))
         assert decision.status is not None
         note = f"it holds again: {decision.reason}"
-        changed = replace(changed, status=decision.status, superseded_by="", valid_to_ns=0, note=note)
+        changed = replace(
+            changed,
+            status=decision.status,
+            superseded_by="",
+            valid_to_ns=0,
+            restated_ns=candidate.time_ns,
+            note=note,
+        )
         rivals = self._rivals(candidate)
         self._do(Verb.REINFORCED, changed, note)
         if changed.is_shown:
@@ -371,7 +378,11 @@ def _fresh(candidate: Candidate, known: Memory) -> list[Evidence]:
     """The candidate's evidence from sessions that were not counted yet; none once enough were."""
     if len(known.seen) >= MAX_SEEN:
         return []
-    return [item for item in candidate.evidence if not _is_counted(known, item.session_id)]
+    return [
+        item
+        for item in candidate.evidence
+        if item.time_ns > known.restated_ns and not _is_counted(known, item.session_id)
+    ]
 
 
 def _is_counted(known: Memory, session_id: str) -> bool:

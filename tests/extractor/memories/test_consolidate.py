@@ -3,7 +3,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
@@ -197,6 +197,7 @@ ANY = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(ANY)
 def test_mining_again_changes_nothing(candidates: list[Candidate]) -> None:
     """Idempotent: the same candidates over what they made give no operation."""
@@ -205,6 +206,7 @@ def test_mining_again_changes_nothing(candidates: list[Candidate]) -> None:
     assert not run(candidates, known).operations
 
 
+@settings(deadline=None)
 @given(ANY, st.randoms(use_true_random=False))
 def test_the_order_of_candidates_does_not_matter(candidates: list[Candidate], random: Any) -> None:
     """Byte for byte the same operations."""
