@@ -48,7 +48,7 @@ class ClickHouseInterface:
         app = web.Application(client_max_size=MAX_QUERY_BYTES)
         for path in ("/ping", "/replicas_status"):
             app.router.add_get(path, self.ping)
-        app.router.add_route("GET", "/", self.query)
+        app.router.add_get("/", self.query)
         app.router.add_route("POST", "/", self.query)
         app.router.add_route("*", "/{path:.*}", self.nothing_there)
         return app
@@ -64,7 +64,7 @@ class ClickHouseInterface:
 
     async def query(self, request: web.Request) -> web.StreamResponse:
         """Runs a query; without one, `Ok.`."""
-        if request.method == "GET" and not request.query:
+        if request.method in ("GET", "HEAD") and not request.query:
             return web.Response(text="Ok.\n")
         try:
             self._authenticate(request)
@@ -139,9 +139,9 @@ class ClickHouseInterface:
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers=headers)
         response.enable_chunked_encoding()
-        await response.prepare(request)
         block: bytes | QueryError | None
         try:
+            await response.prepare(request)
             await self._send(response, compress, begun[0])
             block = begun[1]
             while isinstance(block, bytes):

@@ -86,6 +86,7 @@ def test_curl_without_a_query(collector: CollectorProcess) -> None:
     """Probes need no password."""
     for path in ("/", "/ping"):
         assert send(collector.clickhouse_url + path, "GET", None, {}).body == b"Ok.\n"
+        assert send(collector.clickhouse_url + path, "HEAD", None, {}).status == 200
 
 
 def test_the_query_in_all_its_places(collector: CollectorProcess) -> None:
@@ -253,6 +254,7 @@ def test_who_goes_away_ends_his_query(collector: CollectorProcess) -> None:
             time.sleep(0.05)
 
         assert collector.rows(running) == [0]
+    assert not [line for line in collector.log if "Error handling request" in line]
 
 
 def test_as_many_as_may_wait_no_longer_than_they_must(collector: CollectorProcess) -> None:
