@@ -53,6 +53,7 @@ def spool(scene: Scene) -> Iterator[Finding]:
 
 def completeness(scene: Scene) -> Iterator[Finding]:
     """Whether all that was seen is in the store: captured, stored, dropped, each with its reason."""
+    yield from _dropped(scene)
     counters: Mapping[str, Mapping[str, int]] = scene.proxy.get("counters", {})
     if not counters:
         if scene.daemon is not None:
@@ -73,6 +74,16 @@ def completeness(scene: Scene) -> Iterator[Finding]:
         yield Finding("completeness", Severity.WARNING, says_more, f"please report it; {scene.paths.log_dir}/proxy.log")
     if not bad and not stripped and not past:
         yield Finding("completeness", Severity.OK, f"{says}, nothing lost")
+
+
+def _dropped(scene: Scene) -> Iterator[Finding]:
+    """What the collector refused for good since it started, from whichever sender."""
+    for signal, told in scene.arrived.get("collector", {}).items():
+        if told.get("dropped"):
+            says = (
+                f"the collector dropped {signal}: {_reasons(told['dropped'])}; {told['stored']} stored since its start"
+            )
+            yield Finding("completeness", Severity.WARNING, says, f"the sender's mistake; see {scene.paths.log_dir}")
 
 
 def store(scene: Scene) -> Iterator[Finding]:

@@ -38,6 +38,8 @@ class Scene:
     """`proxy-status.json`."""
     collector: Mapping[str, Any] = field(default_factory=dict)
     """`GET /v1/status`, or `{"error": why}`; empty without a daemon."""
+    arrived: Mapping[str, Any] = field(default_factory=dict)
+    """`GET /v1/completeness`, the same way."""
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """Rows of a query on the store: by the daemon's ClickHouse interface, or on the server the settings name.
@@ -83,4 +85,5 @@ def look(paths: Paths, settings: Settings, environ: Mapping[str, str], now_ns: i
         is_starting=daemon is None and is_held(paths),
         proxy=proxy_status(paths),
         collector=collector_status(daemon, paths) if daemon else {},
+        arrived=collector_status(daemon, paths, "/v1/completeness") if daemon else {},
     )

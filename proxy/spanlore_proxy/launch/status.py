@@ -87,10 +87,10 @@ def proxy_status(paths: Paths) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def collector_status(daemon: Daemon, paths: Paths) -> dict[str, Any]:
-    """`GET /v1/status`, or `{"error": why}`."""
+def collector_status(daemon: Daemon, paths: Paths, route: str = "/v1/status") -> dict[str, Any]:
+    """`GET` of that route, or `{"error": why}`."""
     request = urllib.request.Request(
-        f"http://{HOST}:{daemon.collector_port}/v1/status", headers={"Authorization": f"Bearer {paths.token()}"}
+        f"http://{HOST}:{daemon.collector_port}{route}", headers={"Authorization": f"Bearer {paths.token()}"}
     )
     # Loopback: never through a proxy that the environment names, least of all our own.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -1,5 +1,7 @@
 """What was recorded, and each way in which something may be missing."""
 
+import json
+import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ from spanlore.settings import Settings
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.doctor import records
 from spanlore_proxy.doctor.finding import Finding, Severity
-from spanlore_proxy.doctor.scene import Scene
+from spanlore_proxy.doctor.scene import Scene, look
 
 type Make = Callable[..., Scene]
 MINUTE_MS = 60_000
@@ -50,7 +52,7 @@ def test_a_fresh_daemon_is_well(running: Scene) -> None:
     assert one(records.prefix_alarm(running)).severity is Severity.OK
     assert one(records.activity(running)).says.startswith("no agent was captured")
     assert list(records.attested(running)) == []
-    assert one(records.completeness(running)).severity <= Severity.NOTE
+    assert one(records.completeness(replace(running, arrived={}))).severity <= Severity.NOTE
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,21 @@ def test_losses_are_told_by_reason(scene: Make) -> None:
     assert "2 spool_full" in stripped.says
     assert "1 request:KeyError" in past.says
     assert {lost.severity, stripped.severity, past.severity} == {Severity.WARNING}
+
+
+def test_what_the_collector_dropped(running: Scene) -> None:
+    """A span with an id that is none is refused for good, and told by its reason."""
+    assert running.daemon is not None
+    span = {"traceId": "00" * 16, "spanId": "00" * 8, "name": "x", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+    body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+    headers = {"Authorization": f"Bearer {running.paths.token()}", "Content-Type": "application/json"}
+    url = f"http://127.0.0.1:{running.daemon.collector_port}/v1/traces"
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener.open(urllib.request.Request(url, body, headers), timeout=20).close()
+    now = look(running.paths, running.settings, running.environ, running.now_ns)
+    first, *_ = records.completeness(now)
+
+    assert (first.severity, "dropped traces: 1 " in first.says) == (Severity.WARNING, True), first.says
 
 
 def test_a_silent_collector_and_a_failed_write(running: Scene) -> None:
