@@ -194,6 +194,9 @@ class MemoryList(Answer):
     """Memories, those that agents are shown first."""
 
     memories: list[Memory]
+    found: int
+    page: int
+    pages: int
 
 
 class Recalled(Answer):

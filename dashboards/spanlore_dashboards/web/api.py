@@ -24,7 +24,7 @@ from spanlore_dashboards.web.costs import CostFilter, read_costs, today
 from spanlore_dashboards.web.effects import read_opportunities
 from spanlore_dashboards.web.guard import problem
 from spanlore_dashboards.web.memory_actions import ActionError, act
-from spanlore_dashboards.web.memory_reading import MemoryFilter, choose
+from spanlore_dashboards.web.memory_reading import MemoryFilter, choose, page_of
 from spanlore_dashboards.web.openapi import Operation, document
 from spanlore_dashboards.web.searching import SearchFilter, search
 from spanlore_dashboards.web.session_list import SessionFilter, find_sessions
@@ -145,8 +145,10 @@ class Api:
     async def memories(self, request: web.Request) -> BaseModel:
         """Memories."""
         wanted = _query(MemoryFilter, request)
-        found = await self._site.asking.call(lambda client: client.memories())
-        return answers.MemoryList(memories=[_memory(memory) for memory in choose(found, wanted)])
+        known = await self._site.asking.call(lambda client: client.memories())
+        page = page_of(choose(known, wanted), wanted)
+        found = [_memory(memory) for memory in page.memories]
+        return answers.MemoryList(memories=found, found=page.found, page=page.page, pages=page.pages)
 
     async def memory(self, request: web.Request) -> BaseModel:
         """One memory."""

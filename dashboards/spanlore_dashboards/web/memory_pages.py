@@ -15,7 +15,7 @@ from spanlore_dashboards.web import memory_reading
 from spanlore_dashboards.web.effects import read_opportunities
 from spanlore_dashboards.web.guard import FORM_FIELD, is_own_form
 from spanlore_dashboards.web.memory_actions import DONE, ActionError, act, offered
-from spanlore_dashboards.web.memory_reading import MemoryFilter, View, choose, in_view
+from spanlore_dashboards.web.memory_reading import MemoryFilter, View, choose, in_view, page_of
 from spanlore_dashboards.web.site import Site, asked
 
 VIEWS: Final[tuple[tuple[View, str], ...]] = (
@@ -51,7 +51,7 @@ class MemoryPages:
             "memories.html",
             "memories",
             wanted=wanted,
-            memories=choose(memories, wanted),
+            found=page_of(choose(memories, wanted), wanted),
             shown=shown,
             effects=effects,
             views=[(view, name, sum(in_view(memory, view) for memory in memories)) for view, name in VIEWS],

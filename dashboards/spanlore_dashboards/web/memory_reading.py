@@ -34,6 +34,8 @@ class MemoryFilter(BaseModel):
     )
     scope: str = Field("", max_length=500, description="Scope key of a repository, or `user`")
     kind: str = Field("", max_length=50, description="usage, environment, location, …")
+    page: int = Field(1, ge=1, le=1_000_000)
+    per_page: int = Field(100, ge=1, le=1000)
 
     def query(self, **changes: Any) -> dict[str, str]:
         """The filter as a query string's fields, without what is the default anyway."""
@@ -86,6 +88,23 @@ def choose(memories: Iterable[Memory], wanted: MemoryFilter) -> list[Memory]:
         and (not text or _says(memory, text))
     ]
     return sorted(found, key=lambda memory: (memory.status in ENDED, *standing(memory)))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """One page of those that were chosen."""
+
+    memories: list[Memory]
+    found: int
+    page: int
+    pages: int
+
+
+def page_of(found: list[Memory], wanted: MemoryFilter) -> MemoryPage:
+    """The page asked for; the last one when there are fewer."""
+    pages = max(1, -(-len(found) // wanted.per_page))
+    page = min(wanted.page, pages)
+    return MemoryPage(found[(page - 1) * wanted.per_page :][: wanted.per_page], len(found), page, pages)
 
 
 def _says(memory: Memory, text: str) -> bool:

@@ -6,7 +6,15 @@ import pytest
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Memory
 from spanlore_collector.store.reader import Reader
-from spanlore_dashboards.web.memory_reading import MemoryFilter, choose, open_evidence, shown_in, uses_of
+from spanlore_dashboards.web.memory_reading import (
+    MemoryFilter,
+    MemoryPage,
+    choose,
+    open_evidence,
+    page_of,
+    shown_in,
+    uses_of,
+)
 from support.web_story import REPOSITORY, SESSION, WebStory
 
 
@@ -32,6 +40,15 @@ def test_filters(memories: list[Memory], wanted: dict[str, str], numbers: list[i
     found = choose(memories, MemoryFilter.model_validate(wanted))
 
     assert [int(memory.id[-1]) for memory in found] == numbers
+
+
+def test_pages(memories: list[Memory]) -> None:
+    """A page after the last one is the last one; without any there is one empty page."""
+    found = choose(memories, MemoryFilter(view="all"))
+    page = page_of(found, MemoryFilter(page=9, per_page=2))
+
+    assert (len(page.memories), page.found, page.page, page.pages) == (1, 5, 3, 3)
+    assert page_of([], MemoryFilter()) == MemoryPage([], 0, 1, 1)
 
 
 def test_where_it_was_shown(reader: Reader, story: WebStory) -> None:
