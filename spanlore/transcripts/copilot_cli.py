@@ -116,7 +116,8 @@ def _result(mark: Mark, data: dict[str, Any]) -> Result:
     is_error = None if success is True and found else (not success if isinstance(success, bool) else None)
     answer = ToolResult(string(data.get("toolCallId")), text or message, is_error)
     refusal = None
-    if string(mapping(error).get("code")) in ("rejected", "denied"):
-        said = _FEEDBACK.search(message or text)
+    code = string(mapping(error).get("code"))
+    if code in ("rejected", "denied"):  # denied: by a rule or a hook, whose words are no person's
+        said = _FEEDBACK.search(message or text) if code == "rejected" else None
         refusal = said[1].strip() if said else ""
     return Result(mark, answer, int(found[1]) if found else None, refusal)

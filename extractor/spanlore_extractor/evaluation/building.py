@@ -35,6 +35,10 @@ _STEPS: Final = frozenset({"mini-swe-agent", "swe-agent"})
 _DIALOGUES: Final = frozenset({"askuserquestion", "ask_user", "request_user_input", "question"})
 """Dismissing these is how a person asks back; the reason is no correction of an action."""
 _SLASH: Final = re.compile(r"/[a-z][\w:-]*(?:\s|$)")
+_HANDLES: Final = ("session_id", "sessionId", "shellId")
+"""Under which a call asks for the rest of a command's output."""
+_SHELL_RUNS: Final = re.compile(r"\bshellId:? (\S+?)>? is still running\b")
+"""Copilot CLI."""
 _POLLS: Final = frozenset({"write_stdin", "read_bash", "bash_output", "bashoutput"})
 
 
@@ -135,7 +139,7 @@ class _Builder:
     def _call(self, mark: Mark, call: ToolCall) -> None:
         self._names[call.id] = call.name
         if call.name.lower() in _POLLS and isinstance(call.arguments, dict):
-            asks_for = call.arguments.get("session_id", call.arguments.get("sessionId"))
+            asks_for = next((call.arguments[name] for name in _HANDLES if name in call.arguments), None)
             if str(asks_for) in self._running:
                 self._polls[call.id] = str(asks_for)
                 return
@@ -147,7 +151,7 @@ class _Builder:
         self._has_results = True
         poll = self._polls.pop(result.id, "")
         call_id = self._running.get(poll, result.id)
-        running = read_printed(result.response, self._harness).running
+        running = read_printed(result.response, self._harness).running or _still_running(result.response)
         if running and call_id in self._open:
             self._running[running] = call_id
         elif call_id in self._open:
@@ -238,3 +242,8 @@ class _Builder:
             turn_index=self._turn,
             step_index=waiting.step_index,
         )
+
+
+def _still_running(text: str) -> str:
+    found = _SHELL_RUNS.search(text[-400:])
+    return found[1] if found else ""

@@ -91,6 +91,16 @@ _PROBING: Final = frozenset(
      "merge"), ("git", "rebase")}
 )  # fmt: skip
 MAX_WORD_DISTANCE: Final = 0.5
+_NO_PROGRAM: Final = re.compile(
+    r"command not found|(?:^|: )not found\b|is not recognized as|No such file or directory", re.I | re.M
+)
+SAME_NAME: Final = 0.6
+"""Likeness from which one script's name is another's, mistyped."""
+_NO_SUCH_TARGET: Final = re.compile(
+    r"no rule to make target|no such (?:task|target|script|recipe)|(?:task|target|recipe|command) .{0,60}not found|"
+    r"unknown (?:task|target|script)|couldn'?t find (?:the )?(?:task|script)|does not contain recipe|script not found",
+    re.I,
+)
 MIN_TELLING_CHARS: Final = 5
 """A shorter word may be in two commands by chance."""
 _LISTERS: Final = frozenset({"ls", "find", "fd", "tree", "glob", "list", "list_directory", "find_file", "search_dir"})
@@ -173,7 +183,37 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
         return action
     if is_probe(failure) or any(is_edit(step) for step in between):
         return None
-    return _changed(one, other) or _elsewhere(failure, one, other, between)
+    return _changed(one, other) or _elsewhere(failure, one, other, between) or _renamed(failure, one, other, between)
+
+
+def _renamed(failure: ToolStep, one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
+    """The program did not know the script, target or subcommand; another of much the same name, or one that its output
+    names, is there."""
+    if not (USAGE_ERROR.search(failure.output) or _NO_SUCH_TARGET.search(failure.output)):
+        return None
+    before, after = one.last, other.last
+    if len(between) > MAX_LISTINGS or not before or not after:
+        return None
+    if _NO_PROGRAM.search(failure.output) and _is_other_program(before, after):
+        return Match(DeltaType.USAGE, f"`{before[0]}` is not there; `{' '.join(after[: 1 - len(before)])}` is")
+    if not _is_renamed(before, after, failure.output):
+        return None
+    return Match(DeltaType.USAGE, f"it is called `{action_of(after)[-1]}`, not `{action_of(before)[-1]}`")
+
+
+def _is_other_program(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    """Whether another program was given the same words: `python a.py`, `python3 a.py`; `pip i x`, `uv pip i x`."""
+    given = before[1:]
+    is_longer = len(after) >= len(before) >= 2
+    return is_longer and before[0] != after[0] and after[-len(given) :] == given
+
+
+def _is_renamed(before: tuple[str, ...], after: tuple[str, ...], output: str = "") -> bool:
+    was, is_now = action_of(before), action_of(after)
+    if len(was) < 2 or was[:-1] != is_now[:-1] or was == is_now:
+        return False
+    ratio = difflib.SequenceMatcher(None, was[-1], is_now[-1], autojunk=False).ratio()
+    return ratio >= SAME_NAME or bool(re.search(rf"(?<![\w-]){re.escape(is_now[-1])}(?![\w-])", output))
 
 
 def _elsewhere(failure: ToolStep, one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
@@ -258,9 +298,17 @@ def changed_commands(one: ShellLine, other: ShellLine) -> tuple[tuple[str, ...],
         if before in other.commands:
             continue
         for after in other.commands:
-            if after not in one.commands and (_is_unwrapped(before, after) or _same_intent(before, after)):
+            if after not in one.commands and _is_other_form(before, after):
                 return before, after
     return None
+
+
+def _is_other_form(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    return (
+        _is_unwrapped(before, after)
+        or bool(_same_intent(before, after))
+        or (_is_renamed(before, after) or _is_other_program(before, after))
+    )
 
 
 def _is_unwrapped(before: tuple[str, ...], after: tuple[str, ...]) -> bool:

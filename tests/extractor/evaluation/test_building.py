@@ -102,6 +102,17 @@ def test_a_slow_commands_end_belongs_to_it() -> None:
     assert (step.tool_call_id, step.outcome, step.exit_code, line_of(step)) == ("c1", Outcome.FAILURE, 2, 0)
 
 
+def test_copilots_slow_command_ends_later_too() -> None:
+    """It names a shell, which a later call reads."""
+    running = "out\n<command with shellId: 3 is still running after 10 seconds>"
+    poll = Answered(Mark(2), ToolCall("c2", "read_bash", {"shellId": "3", "delay": 5}), "b")
+    ended = result(3, "c2", "boom\n<exited with exit code 2>", None, 2)
+    [step] = steps(call(0, "c1", "make", "bash"), result(1, "c1", running), poll, ended, harness="copilot-cli")
+
+    assert isinstance(step, ToolStep)
+    assert (step.tool_call_id, step.outcome, step.exit_code) == ("c1", Outcome.FAILURE, 2)
+
+
 def test_calls_of_trajectories_are_known_by_their_step() -> None:
     """Their own ids are nowhere else to be seen; the task that a benchmark wrote is no person's."""
     events = (Said(Mark(0), ("Remember: one command at a time.",)), call(2, "x", "ls", "bash"), result(3, "x", "a"))

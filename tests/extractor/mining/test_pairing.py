@@ -250,3 +250,26 @@ def test_a_listed_folder_leads_to_its_file() -> None:
     found = paired(told.call("Read", {"file_path": "/r/pkg/env.go"}, "package pkg"))
 
     assert found is not None and found.type is DeltaType.LOCATION
+
+
+@pytest.mark.parametrize(
+    ("failing", "output", "later", "is_one"),
+    [
+        ("npm run tests", 'npm error Missing script: "tests"', "npm run test", True),
+        ("make chekc", "make: *** No rule to make target 'chekc'.  Stop.", "make check", True),
+        (
+            "just fmt",
+            "error: Justfile does not contain recipe `fmt`. Did you mean `format-all`?",
+            "just format-all",
+            True,
+        ),
+        ("npm run lint", "3 problems found", "npm run link", False),
+        ("npm run deploy", 'npm error Missing script: "deploy"', "npm run build", False),
+    ],
+)
+def test_a_script_of_another_name(failing: str, output: str, later: str, is_one: bool) -> None:
+    """Only where the program did not know the name, and the other is like it or was named."""
+    found = paired(Told().run(failing, output, 1).run(later, "ok"))
+
+    assert (found is not None) is is_one
+    assert found is None or found.type is DeltaType.USAGE

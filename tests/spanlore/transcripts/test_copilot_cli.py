@@ -57,3 +57,5 @@ def test_results_without_an_exit_code() -> None:
     assert isinstance(good, Result) and (good.result.is_error, good.exit_code) == (False, None)
     assert isinstance(bad, Result) and (bad.result.is_error, bad.result.response) == (True, "No match found")
     assert isinstance(refused, Result) and refused.refusal == "use make"
+    [denied] = read(done(success=False, error={"message": "Denied, reason: always", "code": "denied"})).events
+    assert isinstance(denied, Result) and denied.refusal == ""
