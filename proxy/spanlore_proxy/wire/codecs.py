@@ -78,6 +78,8 @@ CODECS: Final[dict[Dialect, Codec]] = {
         decode_tools=gemini.decode_tools,
         fold_response=gemini.fold_response,
         with_call_ids=gemini.with_call_ids,
+        messages_key=gemini.MESSAGES_KEY,
+        read_document=gemini.read_document,
     ),
     Dialect.BEDROCK: Codec(
         parse_request=bedrock.parse_request,

@@ -105,20 +105,42 @@ def call_ids(response: WireResponse) -> list[str]:
     return [part.id for message in response.output for part in message.parts if isinstance(part, ToolCall)]
 
 
-def test_a_known_history_makes_no_difference() -> None:
+MODEL_PATH = "/v1beta/models/gemini-x:streamGenerateContent"
+LONG = "x" * 999
+PLAIN_TALK: list[object] = [{"role": ("user", "assistant")[n % 2], "content": f"{n}{LONG}"} for n in range(12)]
+
+
+def gemini_talk() -> list[object]:
+    """Calls without ids, whose ids come of what was said before them."""
+    talk: list[object] = [{"role": "user", "parts": [{"text": LONG}]}]
+    for n in range(6):
+        call = {"functionCall": {"name": "run", "args": {"n": n, "x": LONG}}}
+        talk += [{"role": "model", "parts": [call]}, {"role": "user", "parts": [{"functionResponse": {"name": "run"}}]}]
+    return talk
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "said"),
+    [
+        ("/v1/messages", "messages", PLAIN_TALK),
+        ("/v1/chat/completions", "messages", PLAIN_TALK),
+        ("/v1/responses", "input", PLAIN_TALK),
+        (MODEL_PATH, "contents", gemini_talk()),
+    ],
+)
+def test_a_known_history_makes_no_difference(path: str, key: str, said: list[object]) -> None:
     """With or without what earlier bodies said, a request is the same, and so is a refusal."""
-    endpoint = recognise("POST", "host", "/v1/messages")
+    endpoint = recognise("POST", "host", path)
     assert endpoint is not None
     histories = Histories()
-    said = [{"role": ("user", "assistant")[n % 2], "content": f"{n} {'x' * 999}"} for n in range(12)]
     for count in (8, 10, 12):
-        body = orjson.dumps({"model": "m", "messages": said[:count], "stream": True})
+        body = orjson.dumps({"model": "m", key: said[:count], "stream": True})
         request = read_request(body, endpoint, histories)
         learn_request(body, request, histories)
 
         assert request == read_request(body, endpoint)
     assert len(histories) == 1
-    for wrong in (body[:-1], body[:-1] + b',"messages":1}', b"[]"):
+    for wrong in (body[:-1], body[:-1] + b',"%s":1,"x":}' % key.encode(), b"[]"):
         with pytest.raises(MalformedRequestError):
             read_request(wrong, endpoint, histories)
 

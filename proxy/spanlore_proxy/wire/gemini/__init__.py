@@ -8,9 +8,10 @@ from spanlore_proxy.wire.gemini.calls import with_call_ids
 from spanlore_proxy.wire.gemini.digest import message_digest
 from spanlore_proxy.wire.gemini.fold import GeminiFold, fold_response
 from spanlore_proxy.wire.gemini.parts import decode_message, decode_system, decode_tools
-from spanlore_proxy.wire.gemini.request import parse_request
+from spanlore_proxy.wire.gemini.request import MESSAGES_KEY, parse_request, read_document
 
 __all__ = [
+    "MESSAGES_KEY",
     "GeminiFold",
     "decode_message",
     "decode_system",
@@ -18,5 +19,6 @@ __all__ = [
     "fold_response",
     "message_digest",
     "parse_request",
+    "read_document",
     "with_call_ids",
 ]

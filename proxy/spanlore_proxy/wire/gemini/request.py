@@ -10,7 +10,7 @@ path (`dialect.recognise`), but for Code Assist's model.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from spanlore.genai import jsontext
 from spanlore.genai.inference import Dialect, RequestParameters
@@ -19,6 +19,9 @@ from spanlore_proxy.wire.gemini.calls import identify_calls
 from spanlore_proxy.wire.gemini.fields import camel, field, list_field, object_field, string_field
 from spanlore_proxy.wire.gemini.parts import raw_message, raw_part
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+
+MESSAGES_KEY: Final = "contents"
+"""Where the history stands, but for Code Assist's, which nests it."""
 
 
 def parse_request(body: bytes) -> WireRequest:
@@ -31,6 +34,15 @@ def parse_request(body: bytes) -> WireRequest:
         document = jsontext.loads(body)
     except ValueError as fault:
         raise MalformedRequestError(f"not JSON: {fault}") from fault
+    return read_document(document)
+
+
+def read_document(document: Any) -> WireRequest:
+    """The request of a body that is parsed already.
+
+    Raises:
+        MalformedRequestError: Not an object with contents.
+    """
     if not isinstance(document, dict):
         raise MalformedRequestError("not a JSON object")
     inner = generate_request(document)
