@@ -39,12 +39,23 @@ def loads(data: bytes | str) -> Any:
 def loads_partial(data: bytes | str) -> Any:
     """What stands in the beginning of a JSON text whose end is missing; None when nothing can be told.
 
-    Unfinished strings are kept as far as they go; an unfinished number is not, since half of one is another.
+    Unfinished strings are kept as far as they go; an unfinished number is not, since half of one is another. Integers
+    beyond 64 bits, which nothing behind this could write again, become floats, as `loads` has it.
     """
     if isinstance(data, bytes):
         # The cut may have hit a character, which must not cost the rest.
         data = data.decode("utf-8", "ignore")
     try:
-        return pydantic_core.from_json(data.rstrip("0123456789.eE+-"), allow_partial="trailing-strings")
+        return _in_64_bits(pydantic_core.from_json(data.rstrip("0123456789.eE+-"), allow_partial="trailing-strings"))
     except ValueError:
         return None
+
+
+def _in_64_bits(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _in_64_bits(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_in_64_bits(item) for item in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(value) if abs(value) < 10**308 else None
+    return value

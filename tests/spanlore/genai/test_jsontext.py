@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,3 +51,14 @@ def test_partial() -> None:
     assert jsontext.loads_partial(whole[:-2]) == {"a": [1, 2, {"b": "h"}]}
     assert jsontext.loads_partial(b"<html>") is None
     assert jsontext.loads_partial("") is None
+
+
+@pytest.mark.parametrize("number", ["9" * 30, "-" + "9" * 30, "18446744073709551615", "-9223372036854775808", "7"])
+def test_numbers_that_can_be_written_again(number: str) -> None:
+    """Integers beyond 64 bits become floats, cut or not (found by fuzzing)."""
+    whole = jsontext.loads(f'{{"a":[{number}],"b":1}}')
+    cut = jsontext.loads_partial(f'{{"a":[{number}],"b":')
+
+    assert cut["a"] == whole["a"] and type(cut["a"][0]) is type(whole["a"][0])
+    assert orjson.loads(orjson.dumps(cut)) == cut
+    assert jsontext.loads_partial(f'{{"a":[{"9" * 400}],"b":') == {"a": [None]}
