@@ -27,7 +27,8 @@ HOSTS = ("api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.c
 """Where the agents go by themselves; here all of it is the scripted server."""
 REMEMBERED = "In this repository the walrus is called Egbert."
 PROMPT = "Try both commands and tell me when you are done."
-PATIENCE_S = 60
+PATIENCE_S = 240
+"""A session takes 2 to 20 s; on a machine that does five other things as well, a minute and more."""
 SIDE = '{"title": "x", "reasoning": "x", "model_choice": "pro", "complexity_score": 90}'
 """The answer to calls without tools: titles, routers."""
 
@@ -71,7 +72,7 @@ class Camp:
     server: ModelServer
     world: LoopbackOnly
     store: StoreView
-    played: dict[str, Session] = field(default_factory=dict)
+    played: dict[str, Session | Exception] = field(default_factory=dict)
     agent: RealAgent = AGENTS[0]
     """Who plays now."""
 
@@ -85,8 +86,14 @@ class Camp:
         """The agent's session, played when it is first asked for; `is_least` leaves it nothing of what `spanlore run`
         sets but the proxy and the one variable by which it learns to trust it."""
         if agent.name not in self.played:
-            self.played[agent.name] = self.world.run(lambda: self._play(agent, is_least=is_least))
-        return self.played[agent.name]
+            try:
+                self.played[agent.name] = self.world.run(lambda: self._play(agent, is_least=is_least))
+            except (subprocess.SubprocessError, OSError) as error:
+                self.played[agent.name] = error
+        played = self.played[agent.name]
+        if isinstance(played, Exception):
+            raise played  # once is enough
+        return played
 
     def rows(self, session: Session, table: str, columns: str) -> list[dict[str, Any]]:
         """Rows of a typed table of one session, in order of time."""
@@ -129,7 +136,7 @@ class Camp:
     def _wait_for(self, session: Session) -> None:
         sql = "SELECT uniqExact(span_id) AS n FROM inferences WHERE cwd = {cwd:String}"
         cwd = str(session.project)
-        wait_until(lambda: int(self.store.rows(sql, cwd=cwd)[0]["n"]) >= len(session.inferences), 10)
+        wait_until(lambda: int(self.store.rows(sql, cwd=cwd)[0]["n"]) >= len(session.inferences), 30)
 
     def _counters(self) -> dict[str, int]:
         counted(self.stage.paths, "requests")  # waits until the file is new
