@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from clickhouse_connect.driver.client import Client
 
 from spanlore.semconv import lore
-from spanlore_collector.store.cluster import local_name, on_cluster
+from spanlore_collector.store.retention import delete_rows
 from spanlore_collector.store.rows import SpanRows
 from spanlore_collector.store.tables import InferenceRow
 
@@ -89,9 +89,7 @@ class Claims:
         return [span for span, end in known.items() if abs(end - row.end_time) <= SAME_MOMENT_NS]
 
     def _delete(self, table: str, where: str) -> None:
-        self._client.command(
-            f"DELETE FROM {local_name(table, self._cluster)} {on_cluster(self._cluster)} WHERE {where}"
-        )
+        delete_rows(self._client, table, where, self._cluster)
 
     def _unclaimed(self, reports: Sequence[SpanRows], beside: Sequence[InferenceRow]) -> list[SpanRows]:
         requests = {row.provider_request_id for row in beside if row.provider_request_id}

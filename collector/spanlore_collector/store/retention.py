@@ -84,13 +84,24 @@ def prune_content(client: Client, cluster: str = "") -> int:
     )
     count: Any = client.query(f"SELECT count() FROM content WHERE {where}").result_rows[0][0]
     if count:
-        client.command(f"DELETE FROM {local_name('content', cluster)} {on_cluster(cluster)} WHERE {where}")
+        delete_rows(client, "content", where, cluster)
     return int(count)
+
+
+def delete_rows(client: Client, table: str, where: str, cluster: str = "") -> None:
+    """Deletes rows for good before it returns. Not `DELETE FROM`: a part all of whose rows are only marked as deleted
+    loses its projections, and then no merge takes it any more ("different projection sets")."""
+    rows = f"{local_name(table, cluster)} {on_cluster(cluster)}"
+    client.command(f"ALTER TABLE {rows} DELETE WHERE {where} SETTINGS mutations_sync = 2")
 
 
 def compact(client: Client, cluster: str = "") -> Iterator[str]:
     """Merges every table to one part a partition; yields each table before it begins. Minutes on a large store."""
     sql = "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name"
+    parts = "SELECT DISTINCT table FROM system.parts WHERE active AND database = currentDatabase()"
+    with_marks = {row[0] for row in client.query(f"{parts} AND has_lightweight_delete").result_rows}
     for (table,) in client.query(sql).result_rows:
         yield table
+        if table in with_marks:
+            client.command(f"ALTER TABLE {table} {on_cluster(cluster)} APPLY DELETED MASK SETTINGS mutations_sync = 2")
         client.command(f"OPTIMIZE TABLE {table} {on_cluster(cluster)} FINAL")

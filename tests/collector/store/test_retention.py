@@ -5,7 +5,8 @@ from __future__ import annotations
 from spanlore_collector.bench.sample import sample_spans
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.inserting import Inserter
-from spanlore_collector.store.retention import RAW, ROWS, Retention, apply_retention, compact, ttls
+from spanlore_collector.store.migrate import migrate
+from spanlore_collector.store.retention import RAW, ROWS, Retention, apply_retention, compact, delete_rows, ttls
 from spanlore_collector.store.rows import rows_of
 
 OLD_MS = 1_000_000_000_000
@@ -49,8 +50,9 @@ def test_content_goes_when_nothing_names_it(store: Store) -> None:
 
 
 def test_compacting_leaves_one_part_a_partition(store: Store) -> None:
-    """Every table of ours is merged."""
-    with store.connect() as client:
+    """Every table of ours is merged, in a database of its own."""
+    with store.connect(database="default") as client:
+        migrate(client, "compacting")
         inserter = Inserter(client)
         for seed in (303, 304):
             inserter.insert([[rows_of(record, OLD_MS) for record in sample_spans(10, seed=seed)]])
@@ -62,3 +64,20 @@ def test_compacting_leaves_one_part_a_partition(store: Store) -> None:
 
         assert {"content", "inferences", "otel_traces", "memories"} <= set(tables)
         assert client.query(sql).result_rows == []
+        client.command("DROP DATABASE compacting")
+
+
+def test_rows_are_deleted_for_good(store: Store) -> None:
+    """When it returns they are gone from the parts, not only marked."""
+    rows = [rows_of(record, OLD_MS) for record in sample_spans(10, seed=305)]
+    spans = ", ".join(f"'{row.span_id}'" for row in rows)
+    with store.connect() as client:
+        Inserter(client).insert([rows])
+        delete_rows(client, "inferences", f"span_id IN ({spans})")
+        marked = (
+            "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() "
+            "AND table = 'inferences' AND has_lightweight_delete"
+        )
+
+        assert client.query(f"SELECT count() FROM inferences WHERE span_id IN ({spans})").result_rows == [(0,)]
+        assert client.query(marked).result_rows == [(0,)]
