@@ -91,9 +91,7 @@ _PROBING: Final = frozenset(
      "merge"), ("git", "rebase")}
 )  # fmt: skip
 MAX_WORD_DISTANCE: Final = 0.5
-_NO_PROGRAM: Final = re.compile(
-    r"command not found|(?:^|: )not found\b|is not recognized as|No such file or directory", re.I | re.M
-)
+_NO_PROGRAM: Final = re.compile(r"command not found|: not found\b|is not recognized as", re.I)
 SAME_NAME: Final = 0.6
 """Likeness from which one script's name is another's, mistyped."""
 _NO_SUCH_TARGET: Final = re.compile(

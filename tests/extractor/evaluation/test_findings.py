@@ -1,10 +1,15 @@
 from typing import Any
 
+import orjson
+import pytest
+
 from spanlore.genai.messages import Text, ToolCall, ToolResult
 from spanlore.redaction.redact import Redactor
 from spanlore.transcripts.events import Answered, Event, Mark, Result, Said, Transcript
+from spanlore.transcripts.reading import UnknownFormatError, read_transcript
 from spanlore_extractor.evaluation.building import session_of
 from spanlore_extractor.evaluation.findings import ONCE, find_all
+from support.session_files import SAMPLES, broken
 
 
 def ran(line: int, command: str, text: str, *, fails: bool = False, name: str = "Bash") -> tuple[Event, Event]:
@@ -79,3 +84,15 @@ def test_what_was_left_is_told_when_asked_for() -> None:
         ("failure_delta", True, True),
         ("correction", True, True),
     ]
+
+
+@pytest.mark.parametrize("harness", SAMPLES)
+def test_malformed_values_never_raise(harness: str) -> None:
+    """Whatever a file holds, findings are told or it is refused as unknown."""
+    redactor = Redactor()
+    for lines in broken(SAMPLES[harness]):
+        try:
+            transcript = read_transcript(b"\n".join(map(orjson.dumps, lines)))
+        except UnknownFormatError:
+            continue
+        find_all(session_of(transcript, "a/b"), {}, redactor, with_left=True)

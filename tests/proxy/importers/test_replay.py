@@ -14,9 +14,10 @@ from spanlore.semconv import lore
 from spanlore.spans.place import Workplace
 from spanlore.spans.record import SpanRecord
 from spanlore.transcripts.events import Answered, Mark, Result, Said, Stopped, Transcript
-from spanlore.transcripts.reading import read_transcript
+from spanlore.transcripts.reading import UnknownFormatError, read_transcript
 from spanlore_proxy.importers.replay import session_id_of, spans_of
 from support.conversing import REMINDER, SESSION, WORKPLACE, Play, call, result, spans, text, user
+from support.session_files import SAMPLES, broken
 
 SESSIONS = Path(__file__).parents[4] / "shared" / "data" / "sessions"
 
@@ -169,3 +170,15 @@ def test_real_sessions_have_no_span_twice() -> None:
         records = replayed(read_transcript(data), data=data)
 
         assert len({one.span_id for one in records}) == len(records) > 3, folder
+
+
+@pytest.mark.parametrize("harness", SAMPLES)
+def test_malformed_values_never_raise(harness: str) -> None:
+    """Whatever a file holds, it is imported or refused as unknown."""
+    for lines in broken(SAMPLES[harness]):
+        data = b"\n".join(map(orjson.dumps, lines))
+        try:
+            transcript = read_transcript(data)
+        except UnknownFormatError:
+            continue
+        replayed(transcript, data=data)
