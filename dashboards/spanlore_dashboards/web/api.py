@@ -169,11 +169,13 @@ class Api:
         if wanted.version is not None and wanted.version != memory.version:
             raise web.HTTPConflict(text=f"it is at version {memory.version}; read it again, and decide from that")
         try:
-            operation = act(memory, wanted.action, self._redactor.redact(wanted.text).text)
-            await self._site.asking.call(lambda client: client.apply([operation]))
+            known = await self._site.asking.call(lambda client: client.memories())
+            words = self._redactor.redact(wanted.text).text
+            operations = act(memory, wanted.action, known, self._site.now_ns(), words)
+            await self._site.asking.call(lambda client: client.apply(operations))
         except (ActionError, VersionConflictError, RequestRefusedError) as error:
             raise web.HTTPConflict(text=str(error)) from None
-        return answers.Changed(memory=_memory(operation.memory))
+        return answers.Changed(memory=_memory(operations[0].memory))
 
     async def search(self, request: web.Request) -> BaseModel:
         """Where a text stands."""

@@ -1,79 +1,17 @@
-"""What a person does to a memory on the page → the operation that does it. Pure: the version it was made from is in it,
-so a change made meanwhile by somebody else is never overwritten."""
+"""What a person does to a memory on the page → the operations that do it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from spanlore.memory import changes
 from spanlore.memory.memory import Memory, Status
-from spanlore.memory.operations import Operation, Verb
+from spanlore.memory.operations import Operation
 
-ACTOR: Final = "user"
-MAX_TEXT_CHARS: Final = 400
-
-
-class ActionError(ValueError):
-    """That can't be done to this memory, or not with this text. The message is for people."""
-
-
-def edit(memory: Memory, text: str) -> Operation:
-    """The same memory in the user's words.
-
-    Raises:
-        ActionError: there is no text, too much of it, or it is the same.
-    """
-    words = " ".join(text.split())
-    if not words:
-        raise ActionError("A memory needs a text. To have it gone, forget it.")
-    if len(words) > MAX_TEXT_CHARS:
-        raise ActionError(f"A memory has at most {MAX_TEXT_CHARS} characters; this has {len(words)}.")
-    if words == memory.text:
-        raise ActionError("The text is the same as before.")
-    return _operation(Verb.EDITED, replace(memory, text=words, note="the user worded it"), "the user worded it")
-
-
-def pin(memory: Memory) -> Operation:
-    """Shown first, and immune against being superseded or retired by rule."""
-    return _operation(Verb.PINNED, replace(memory, pinned=True), "the user pinned it")
-
-
-def unpin(memory: Memory) -> Operation:
-    """Takes the pin off."""
-    return _operation(Verb.UNPINNED, replace(memory, pinned=False), "the user took the pin off")
-
-
-def confirm(memory: Memory) -> Operation:
-    """The user says that it is right: one more count for it, and agents are shown it from now on."""
-    note = "the user confirmed it"
-    after = replace(memory, status=Status.ACTIVE, alpha=memory.alpha + 1, superseded_by="", note=note)
-    return _operation(Verb.CONFIRMED, after, note)
-
-
-def reject(memory: Memory) -> Operation:
-    """The user says that it is wrong: one more count against it, and not shown; it may be learned again."""
-    note = "the user rejected it"
-    after = replace(memory, status=Status.RETIRED, beta=memory.beta + 1, pinned=False, note=note)
-    return _operation(Verb.RETIRED, after, note)
-
-
-def forget(memory: Memory) -> Operation:
-    """Gone, and never learned again."""
-    note = "the user had it forgotten"
-    return _operation(Verb.FORGOTTEN, replace(memory, status=Status.FORGOTTEN, pinned=False, note=note), note)
-
-
-_PLAIN: Final[Mapping[str, Callable[[Memory], Operation]]] = {
-    "pin": pin,
-    "unpin": unpin,
-    "confirm": confirm,
-    "reject": reject,
-    "forget": forget,
-}
-ACTIONS: Final = ("edit", *_PLAIN)
+ACTIONS: Final = ("edit", "pin", "unpin", "confirm", "reject", "forget")
 DONE: Final[Mapping[str, str]] = {
-    "edit": "Saved. Agents are shown the new text from their next conversation on.",
+    "edit": "Saved. From an agent's next conversation on it says so.",
     "pin": "Pinned.",
     "unpin": "The pin is off.",
     "confirm": "Confirmed: agents may be shown it.",
@@ -82,17 +20,40 @@ DONE: Final[Mapping[str, str]] = {
 }
 
 
-def act(memory: Memory, action: str, text: str = "") -> Operation:
-    """The operation of an action.
+class ActionError(ValueError):
+    """That can't be done to this memory, or not with this text. The message is for people."""
+
+
+def act(memory: Memory, action: str, known: Sequence[Memory], now_ns: int, text: str = "") -> list[Operation]:
+    """The operations of an action, the memory's own first; `known` are all memories.
 
     Raises:
         ActionError: it makes no sense for this memory.
     """
-    if action == "edit":
-        return edit(memory, text)
-    if action not in offered(memory):
+    if action != "edit" and action not in offered(memory):
         raise ActionError(f"a memory that is {memory.status.value} can't be asked to {action}")
-    return _PLAIN[action](memory)
+    try:
+        operations = _operations(memory, action, known, now_ns, text)
+    except ValueError as error:
+        raise ActionError(str(error)) from None
+    if not operations:
+        raise ActionError("The text is the same as before.")
+    return operations
+
+
+def _operations(memory: Memory, action: str, known: Sequence[Memory], now_ns: int, text: str) -> list[Operation]:
+    match action:
+        case "edit":
+            return changes.edit(memory, text, known, now_ns)
+        case "confirm":
+            return changes.confirm(memory, known, now_ns)
+        case "reject":
+            return [changes.reject(memory)]
+        case "forget":
+            return [changes.forget(memory)]
+        case _:
+            done = changes.pin(memory, action == "pin")
+            return [done] if done else []
 
 
 def offered(memory: Memory) -> tuple[str, ...]:
@@ -106,7 +67,3 @@ def offered(memory: Memory) -> tuple[str, ...]:
     if memory.status in (Status.RETIRED, Status.SUPERSEDED):
         return ("confirm", "forget")
     return ("confirm", "reject", "forget")
-
-
-def _operation(verb: Verb, after: Memory, reason: str) -> Operation:
-    return Operation(verb, replace(after, version=after.version + 1), reason, ACTOR)

@@ -76,8 +76,9 @@ class MemoryPages:
         try:
             if str(form.get("version", "")) != str(memory.version):
                 raise ActionError("It was changed meanwhile. Here is what it says now; do it again if it still fits.")
-            operation = act(memory, action, self._redactor.redact(text).text)
-            await self._site.asking.call(lambda client: client.apply([operation]))
+            known = await self._site.asking.call(lambda client: client.memories())
+            operations = act(memory, action, known, self._site.now_ns(), self._redactor.redact(text).text)
+            await self._site.asking.call(lambda client: client.apply(operations))
         except (ActionError, VersionConflictError, RequestRefusedError) as error:
             return await self._shown(memory, "", str(error), text or memory.text, status=409)
         back = str(form.get("back", ""))

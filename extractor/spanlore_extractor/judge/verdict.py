@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from spanlore.memory.shapes import is_refusal, suspicious
 from spanlore.redaction.redact import Redactor
-from spanlore_extractor.memories.shapes import is_refusal, suspicious
 
 TOOL: Final = "verdict"
 

@@ -14,8 +14,8 @@ import orjson
 
 from spanlore.memory.memory import Memory, Status, memory_from_json, memory_id, memory_to_json
 from spanlore.memory.operations import Operation, Verb
+from spanlore.memory.shapes import asks_to_fetch, is_refusal, suspicious
 from spanlore.redaction.redact import Redactor
-from spanlore_extractor.memories.shapes import asks_to_fetch, is_refusal, suspicious
 from spanlore_extractor.memories.wording import MAX_TEXT_CHARS
 
 FORMAT: Final = "spanlore memories"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from spanlore.memory.memory import Kind, Source, Status
+from spanlore.memory.shapes import asks_to_fetch, has_remote_url, is_refusal, speaks, suspicious
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.generality import core_of, is_of_one_session
-from spanlore_extractor.memories.shapes import asks_to_fetch, has_remote_url, is_refusal, speaks, suspicious
 from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, is_shown_whole, quoted_parts, said_in, text_of
 from spanlore_extractor.mining.candidate import Candidate
 

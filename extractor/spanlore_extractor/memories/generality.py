@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from spanlore.memory.memory import Kind, Source
-from spanlore_extractor.memories.shapes import plain
+from spanlore.memory.shapes import plain
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.hygiene import sentences
 

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from spanlore.memory.memory import Kind
+from spanlore.memory.shapes import is_error_line, suspicious
 from spanlore_extractor.memories.generality import core_of
-from spanlore_extractor.memories.shapes import is_error_line, suspicious
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.lessons import ARROW, LOOKUP
 

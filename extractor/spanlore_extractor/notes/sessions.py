@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from spanlore.memory.memory import Memory
-from spanlore_extractor.memories.shapes import suspicious
+from spanlore.memory.shapes import suspicious
 from spanlore_extractor.memories.wording import clip
 from spanlore_extractor.mining.session import MinedSession
 from spanlore_extractor.mining.summary import Summary, summarise

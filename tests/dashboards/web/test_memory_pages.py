@@ -85,7 +85,7 @@ def test_an_edit_that_can_not_be_kept(site: WebProcess) -> None:
     status, html = do(site, 2, "edit", "x" * 500)
 
     assert status == 409
-    assert "at most 400 characters" in html
+    assert "500 characters are too many" in html
     assert "x" * 500 in html
 
 

@@ -1,9 +1,7 @@
 import pytest
 
 from spanlore.memory.memory import Kind
-from spanlore.redaction.redact import Redactor
-from spanlore_extractor.memories.consolidate import consolidate
-from spanlore_extractor.memories.shapes import (
+from spanlore.memory.shapes import (
     asks_to_fetch,
     has_remote_url,
     is_refusal,
@@ -11,6 +9,8 @@ from spanlore_extractor.memories.shapes import (
     reads_as_instruction,
     suspicious,
 )
+from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.consolidate import consolidate
 from spanlore_extractor.memories.stated import remember
 from spanlore_extractor.mining.miner import mine_session
 from support.attacks import ATTACKS, COMMITS, NAMES, OUTPUT, PASTED
