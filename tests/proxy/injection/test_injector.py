@@ -7,6 +7,8 @@ import orjson
 import pytest
 
 from spanlore.genai.inference import CallClass, Dialect
+from spanlore.recall.index import Hit
+from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import CaptureSettings, InjectionSettings
 from spanlore.spans.place import Workplace
 from spanlore_proxy.conversation.agent import Identity
@@ -394,3 +396,23 @@ def test_a_body_without_room_is_refused_with_the_reason(talk: AnyTalk, reason: s
     prepared = send(Rig([FIX]), talk, talk.body())
 
     assert (prepared.body, prepared.injected.skipped) == (talk.body(), reason)
+
+
+def test_a_slow_recall_costs_the_memory_and_not_the_request() -> None:
+    """The search takes longer than the deadline: the untouched body goes out, and nothing is remembered as sent."""
+    now = [0]
+
+    class Slow(Snapshot):
+        def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
+            now[0] += 60 * MS
+            return super().search(*args, **kwargs)
+
+    rig, talk = Rig([], clock_ns=lambda: now[0]), Talk()
+    made = Snapshot.of([FIX])
+    rig.snapshot = Slow(*(getattr(made, name) for name in made.__dataclass_fields__))
+    prepared = rig.send(talk.ask("Make pytest pass for the whole shop package, please."))
+
+    assert prepared.body == talk.body()
+    assert prepared.injected.skipped == "deadline"
+    assert isinstance(rig.ledger, MemoryLedger)
+    assert rig.ledger.entries == {}
