@@ -15,7 +15,7 @@ from spanlore.recall.snapshot import Snapshot
 
 FRAME_TOKENS: Final = 30
 """Of the words around a hint's lines."""
-LINE_TOKENS: Final = 25
+LINE_TOKENS: Final = 35
 """Of a line beside the memory's text: its id and where it comes from."""
 
 

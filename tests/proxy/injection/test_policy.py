@@ -418,7 +418,7 @@ def test_a_signed_request_is_rewritten_only_on_the_users_word(attested: str, is_
 def test_a_block_handed_to_the_client_is_known_and_not_doubled() -> None:
     """It is logged as shown, with what the run withholds; an unsigned client that has it gets no second one."""
     share = InjectionSettings(withhold_share=0.5)
-    memories = [make_memory(str(n), subject=str(n)) for n in range(8)]
+    memories = [make_memory(str(n), subject=str(n)) for n in range(5)]
     rig = Rig(memories, injection=share)
     text = client_block(rig.snapshot, SCOPE, "claude-code", share, "run-0123456789ab", NOW_NS)
     talk = Talk(system=[{"type": "text", "text": f"You are an agent.\n{text}"}])

@@ -90,8 +90,8 @@ def test_what_is_said_already_is_skipped_and_frees_its_place() -> None:
 
 
 def test_what_does_not_fit_is_logged() -> None:
-    """A budget of 75 tokens holds the frame and no line."""
-    selection = chosen([make_memory()], InjectionSettings(withhold_share=0, session_block_tokens=75))
+    """A budget of 120 tokens holds the frame and no line."""
+    selection = chosen([make_memory()], InjectionSettings(withhold_share=0, session_block_tokens=120))
 
     assert selection.shown == ()
     assert reasons(selection) == {make_memory().id: "budget"}

@@ -1,9 +1,14 @@
-"""Budgets are held, in tokens of four bytes."""
+"""Budgets are held, in tokens counted from above."""
 
+import json
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spanlore.recall.budget import MAX_MISSES, count_tokens, fit_to_budget
+from support.recordings import ROOT
 
 
 @given(st.lists(st.text(max_size=60), max_size=20), st.integers(0, 80), st.text(max_size=40))
@@ -41,6 +46,40 @@ def test_it_gives_up_after_enough_misses() -> None:
     assert len(list(lines)) == 5
 
 
-def test_tokens_are_bytes_rounded_up() -> None:
-    """Four bytes of UTF-8 are a token, five are two; half characters can be counted too."""
-    assert [count_tokens(text) for text in ("", "abcd", "abcde", "éé", "ééé", "\ud83d")] == [0, 1, 2, 1, 2, 1]
+def recorded() -> list[dict[str, Any]]:
+    """Blocks and hints, with the tokens that four real tokenizers make of them; recordings/README.md tells how."""
+    found: list[dict[str, Any]] = json.loads((ROOT / "tokens" / "blocks_and_hints.json").read_text())
+    return found
+
+
+def test_no_real_tokenizer_makes_more_of_a_block_or_hint() -> None:
+    """Of hundreds of them, with words, paths, hashes, base64 and scripts of the world in their memories."""
+    texts = recorded()
+    low = [one for one in texts if count_tokens(one["text"]) < max(one["tokens"].values())]
+
+    assert len(texts) >= 150
+    assert low == []
+
+
+def test_the_count_is_no_waste() -> None:
+    """Of what mining makes it is at most half as much again as the tokenizer that makes most."""
+    ordinary = [one for one in recorded() if one["sort"] == "mined"]
+    worst = max(count_tokens(one["text"]) / max(one["tokens"].values()) for one in ordinary)
+
+    assert len(ordinary) >= 50
+    assert worst <= 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("word", 1), ("words", 2), ("a b", 2), ("42", 2), ("é", 2), ("\ud83d", 1), ("0123456789abcdef", 16)],
+)
+def test_what_counts_how_much(text: str, tokens: int) -> None:
+    """Letters by four, digits and bytes beyond ASCII one by one, half characters too."""
+    assert count_tokens(text) == tokens
+
+
+@given(st.text(max_size=200))
+def test_no_text_counts_more_than_its_bytes(text: str) -> None:
+    """No byte-level tokenizer makes more, so nothing above that would be needed."""
+    assert count_tokens(text) <= len(text.encode("utf-8", "replace"))
