@@ -30,7 +30,7 @@ def test_ttls_follow_the_settings(store: Store) -> None:
 
 def test_content_goes_when_nothing_names_it(store: Store) -> None:
     """Content that is shared with what stays is kept; what went is written again when it comes again."""
-    early, late = ([rows_of(record, OLD_MS) for record in sample_spans(20, seed=seed)] for seed in (301, 302))
+    early, late = ([rows_of(record, OLD_MS) for record in sample_spans(20, seed=seed)] for seed in (351, 352))
     hashes = {content.hash for rows in early for content in rows.contents}
     with store.connect() as client:
         inserter = Inserter(client)
@@ -54,7 +54,7 @@ def test_compacting_leaves_one_part_a_partition(store: Store) -> None:
     with store.connect(database="default") as client:
         migrate(client, "compacting")
         inserter = Inserter(client)
-        for seed in (303, 304):
+        for seed in (353, 354):
             inserter.insert([[rows_of(record, OLD_MS) for record in sample_spans(10, seed=seed)]])
         tables = list(compact(client))
         sql = (
@@ -69,7 +69,7 @@ def test_compacting_leaves_one_part_a_partition(store: Store) -> None:
 
 def test_rows_are_deleted_for_good(store: Store) -> None:
     """When it returns they are gone from the parts, not only marked."""
-    rows = [rows_of(record, OLD_MS) for record in sample_spans(10, seed=305)]
+    rows = [rows_of(record, OLD_MS) for record in sample_spans(10, seed=355)]
     spans = ", ".join(f"'{row.span_id}'" for row in rows)
     with store.connect() as client:
         Inserter(client).insert([rows])
