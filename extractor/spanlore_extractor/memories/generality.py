@@ -37,21 +37,23 @@ _CONCRETE: Final = re.compile(
     r"https?://\S+"
 )
 _QUESTION: Final = re.compile(
-    r"\?|^(?:\W*(?:and|but|so|ok|well|hmm+|wait|q:)[,:\s]+)*(?:is|are|was|were|do|does|did|can|could|would|will|what|"
-    r"why|how|where|when|who|which|wondering|isn'?t|aren'?t|don'?t (?:we|you)|should (?:we|i|it|this|that))\b",
+    r"\?|^(?:\W*(?:and|but|so|ok|well|hmm+|wait|q:)[,:\s]+)*(?:(?:is|are|was|were|do|does|did|can|could|would|will)"
+    r"(?! not\b)|what|why|how|where|when|who|which|wondering|isn'?t|aren'?t|don'?t (?:we|you)|"
+    r"should (?:we|i|it|this|that))\b",
     re.I,
 )
 _ABOUT_NOW: Final = re.compile(
     r"^\W*(?:(?:no|and|but|so|ok|okay|well|hmm+|also|oh|dude|wait|yeah|nah|again|sorry)[,.!:\s]+)*(?:that|this|it|these|"
     r"those|there|here|again|they|he|she|same|let'?s|looking at|looks like|seems?|i (?:mean|think|thought|tried|guess|"
     r"was|am|did|continued|should|can|will)|hang ?on|wait|stop for|you (?:are|were|did|have|just|fuck\w*|forgot|made)|"
-    r"try|redo|undo|revert|delete|kill|read|open|look|check|go|continue|fix)\b"
+    r"try|redo|undo|revert|delete|kill|read|open|look|check|go|continue|fix|add|create|implement|write)\b|\blet'?s\b"
     r"|\b(?:this|that|these|those) (?:one|branch|pr|mr|change|commit|line|lines|part|time|session|test|block|file|"
     r"function|issue|ticket|thing|exercise|fix|plan|task|step|point|place)\b"
     r"|\bthe (?:first|second|third|last|other|previous|next|above|former|latter) (?:\w+ )?(?:part|one|point|test|file|"
     r"case|line|approach|option|change|commit|step|section)\b|\b(?:above|below|right now|for now|for a second|as is|"
     r"just now|earlier|your (?:files|changes|context|edit|work|code|plan))\b|\b(?:remove|delete|kill|undo|revert|redo|"
     r"be|do|like|use|keep) (?:it|this|that|them|these|those)\b(?! \w+)|\bremove it\b|"
+    r"\b(?:do not|don'?t) \w+ (?:it|this|that|them)\b(?! \w+)|\b(?:high|medium|low|critical) severity\b|"
     r"\b(?:this|that|it|them) (?:in|out|up|down|back|away|off)\b(?! \w+)|"
     r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b",
     re.I,
@@ -68,8 +70,13 @@ _STOP: Final = frozenset({
 })  # fmt: skip
 MIN_CONTENT_WORDS: Final = 2
 MAX_CORE_CHARS: Final = 300
+MAX_LOOSE_CHARS: Final = 200
+"""Of what was not stated as a standing rule: longer ones are reviews and reports."""
+_CONTRAST: Final = re.compile(r"\buse (?:\S+ ){1,8}?(?:not|no|instead of|rather than|over) \w", re.I)
 
-_ONE_MACHINE: Final = re.compile(r"(?:^|[\s=:'\"(`])(?:/(?:Users|home|root|private|mnt|workspaces?)/|[A-Z]:\\)")
+_ONE_MACHINE: Final = re.compile(
+    r"(?:^|[\s=:'\"(`])(?:/(?:Users|home|root|private|var/folders|mnt|workspaces?)/|[A-Z]:\\)"
+)
 _OUTSIDE: Final = re.compile(r"(?:^|[\s/'\"])\.\./")
 _IDENTIFIER: Final = re.compile(r"(?=.{6,60}$)[A-Za-z_]\w*(?:[a-z0-9][A-Z]|\w_\w)\w*")
 """A name that somebody made up: two words in one."""
@@ -90,7 +97,7 @@ def core_of(quote: str, is_standing: bool) -> str:
     standing rule needs less to be taken for one than what was not."""
     kept = [part for part in sentences(quote) if _states(_LEADING.sub("", part), is_standing)]
     out = _LEADING.sub("", " ".join(" ".join(kept).split()))
-    return out if len(out) <= MAX_CORE_CHARS else ""
+    return out if len(out) <= (MAX_CORE_CHARS if is_standing else MAX_LOOSE_CHARS) else ""
 
 
 def is_of_one_session(candidate: Candidate) -> str:
@@ -115,7 +122,7 @@ def is_of_one_session(candidate: Candidate) -> str:
 
 
 def _states(sentence: str, is_standing: bool) -> bool:
-    if _QUESTION.search(sentence) or not re.search(r"[A-Za-z]{2}", plain(sentence)):
+    if _QUESTION.search(sentence) or _ONE_MACHINE.search(sentence) or not re.search("[A-Za-z]{2}", plain(sentence)):
         return False
     names = bool(_CONCRETE.search(sentence))
     if _STRONG.search(sentence):
@@ -125,7 +132,8 @@ def _states(sentence: str, is_standing: bool) -> bool:
         says = bool(_DIRECTIVE.search(sentence)) or names
         needed = MIN_CONTENT_WORDS if _WISH.search(sentence) else 1
         return says and not is_about_now and (names or _content_words(sentence) >= needed)
-    return bool(_DIRECTIVE.search(sentence)) and names and not is_about_now and not _WISH.search(sentence)
+    says = (bool(_DIRECTIVE.search(sentence)) and names) or bool(_CONTRAST.search(sentence))
+    return says and not is_about_now and not _WISH.search(sentence)
 
 
 def _content_words(sentence: str) -> int:

@@ -14,6 +14,7 @@ from spanlore_extractor.mining.candidate import Candidate
          "invalid themes must NEVER explode"),
         ("and prefer subagents to save on the main context", "prefer subagents to save on the main context"),
         ("stop committing everything", "stop committing everything"),
+        ("do not stash anything, read the files you need", "do not stash anything, read the files you need"),
         ("no deprecation alias!", "no deprecation alias!"),
         ("we use tabs", "we use tabs"),
         ("the interface is better no? We don't want if-else call site logic", "We don't want if-else call site logic"),
@@ -27,7 +28,7 @@ def test_a_standing_rule_is_told_by_its_own_sentence(words: str, core: str) -> N
 
 @pytest.mark.parametrize(
     "words",
-    ["and remember to use pagination", "is there no library to do this?", "that's not it", "don't check this in",
+    ["no don't set it, let's see if it keeps happening", "and remember to use pagination", "is there no library to do this?", "that's not it", "don't check this in",
      "let's not do the nuclear thing", "always", "no!"],
 )  # fmt: skip
 def test_words_about_the_matter_at_hand_are_none(words: str) -> None:
@@ -41,6 +42,10 @@ def test_words_about_the_matter_at_hand_are_none(words: str) -> None:
         ("I want the formula to be called home-tab instead of home-entire", True),
         ("entire backend is in ../entiredb", True),
         ("no console logs! setTheme should return an error", True),
+        ("omfg use rgb values in the themes, no rgb indices!", True),
+        ("add an option to run `reset --force`", False),
+        ("look at /home/dev/x.png it points at tool, not usr", False),
+        ("Hooks not recognized. High Severity The `new` mode should not install them", False),
         ("please use the format we use for the diagrams above", False),
         ("delete the custom theme", False),
         ("you fucked that component up, read the full file", False),
