@@ -40,18 +40,22 @@ def end(running: subprocess.Popen[bytes]) -> int:
 
 
 def test_it_mines_by_itself(collector: Collecting, tmp_path: Path) -> None:
-    """A session that has gone idle is mined without a command, and SIGTERM ends the process in order."""
+    """A session that has gone idle is mined without a command, its note written where notes are on, and SIGTERM ends the
+    process in order."""
     scope = "github.com/example/schedule"
     collector.send(corrected("schedule-1", "never use globals", START_NS - 10**15, repository=scope).spans())
-    running = process(collector.environment, tmp_path / "log")
+    notes = tmp_path / "notes"
+    noted = {"SPANLORE_NOTES_ENABLED": "true", "SPANLORE_NOTES_DIRECTORY": str(notes)}
+    running = process({**collector.environment, **noted}, tmp_path / "log")
     try:
         until = time.monotonic() + 30
-        while time.monotonic() < until and not collector.client.memories(scope=scope):
+        while time.monotonic() < until and not list(notes.glob("memories/github.com-example-schedule/*.md")):
             time.sleep(0.1)
     finally:
         code = end(running)
 
     assert len(collector.client.memories(scope=scope)) == 1
+    assert len(list(notes.glob("memories/github.com-example-schedule/*.md"))) == 1
     assert code == 0
 
 

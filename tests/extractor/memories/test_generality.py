@@ -28,7 +28,8 @@ def test_a_standing_rule_is_told_by_its_own_sentence(words: str, core: str) -> N
 
 @pytest.mark.parametrize(
     "words",
-    ["no don't set it, let's see if it keeps happening", "and remember to use pagination", "is there no library to do this?", "that's not it", "don't check this in",
+    ["no don't set it, let's see if it keeps happening",
+     "and remember to use pagination", "is there no library to do this?", "that's not it", "don't check this in",
      "let's not do the nuclear thing", "always", "no!"],
 )  # fmt: skip
 def test_words_about_the_matter_at_hand_are_none(words: str) -> None:
