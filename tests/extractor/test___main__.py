@@ -40,7 +40,7 @@ def end(running: subprocess.Popen[bytes]) -> int:
 
 
 def test_it_mines_by_itself(collector: Collecting, tmp_path: Path) -> None:
-    """A session that has gone idle is mined without a command, its note written where notes are on, and SIGTERM ends the
+    """A session that has gone idle is mined without a command, its note is written, and SIGTERM ends the
     process in order."""
     scope = "github.com/example/schedule"
     collector.send(corrected("schedule-1", "never use globals", START_NS - 10**15, repository=scope).spans())
