@@ -30,6 +30,7 @@ def log_entry(captured: Captured, request_id: str, redact: Redact) -> LoggedRequ
         forwarded_sha256=client_sha256 if is_same else hashlib.sha256(captured.forwarded_body).hexdigest(),
         skipped=captured.injected.skipped,
         redactions=0,
+        decisions=captured.injected.placements_json,
         insertions=tuple(
             LoggedInsertion(insertion.offset, redact(insertion.data.decode("utf-8", "replace"))[0])
             for insertion in captured.insertions

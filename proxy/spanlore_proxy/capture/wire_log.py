@@ -95,6 +95,8 @@ class LoggedRequest:
     redactions: int
     """Secrets replaced in pieces that were new in this request."""
     insertions: tuple[LoggedInsertion, ...] = ()
+    decisions: str = ""
+    """What was shown, withheld and skipped, and why: JSON, see `semconv.lore.INJECTED_PLACEMENTS`."""
     body: str = ""
     """The client's body, content-decoded and redacted."""
 

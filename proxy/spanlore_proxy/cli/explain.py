@@ -55,10 +55,26 @@ def lines(request: LoggedRequest, *, full: bool = False) -> Iterator[str]:
         yield f"forwarded = client + {many} insertion{'s' if many != 1 else ''}, nothing else differs"
     for insertion in request.insertions:
         yield from _insertion(request, insertion)
+    yield from _decisions(request.decisions)
     if request.redactions:
         yield f"\n{request.redactions} secrets were replaced in what is shown here, not in what was sent"
     if full:
         yield f"\nclient body, {request.content_encoding or 'not'} encoded:\n{request.body}"
+
+
+def _decisions(text: str) -> Iterator[str]:
+    """What was decided about each memory that could have been shown, and why."""
+    import orjson
+
+    items = orjson.loads(text) if text else []
+    for number, item in enumerate(items):
+        if not number:
+            yield "\ndecided"
+        where = str(item.get("kind", "")).replace("_", " ")
+        why = {"shown": "new" if item.get("first") else "as before", "withheld": "to measure the effect"}
+        reason = item.get("reason") or why.get(str(item.get("state")), "")
+        for memory_id in item.get("memory_ids") or ("–",):
+            yield f"  {memory_id}  {item.get('state', '')} ({reason}), {where}"
 
 
 def _insertion(request: LoggedRequest, insertion: LoggedInsertion) -> Iterator[str]:

@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import json
 from pathlib import Path
@@ -97,3 +98,22 @@ def test_no_log_yet(app: typer.Typer) -> None:
 
     assert done.exit_code == 1
     assert "spanlore run" in done.stderr
+
+
+def test_what_was_decided_is_told_with_its_reason() -> None:
+    """Shown, withheld and skipped, each memory by itself; nothing where nothing was to be decided."""
+    decisions = [
+        {"kind": "session_block", "state": "shown", "first": True, "memory_ids": ["m-a", "m-b"]},
+        {"kind": "task_hint", "state": "withheld", "first": True, "memory_ids": ["m-c"]},
+        {"kind": "failure_hint", "state": "skipped", "reason": "contradicted", "memory_ids": ["m-d"]},
+    ]
+    told = list(explain.lines(dataclasses.replace(logged("aaaa000000000001"), decisions=json.dumps(decisions))))
+
+    assert told[-5:] == [
+        "\ndecided",
+        "  m-a  shown (new), session block",
+        "  m-b  shown (new), session block",
+        "  m-c  withheld (to measure the effect), task hint",
+        "  m-d  skipped (contradicted), failure hint",
+    ]
+    assert "\ndecided" not in list(explain.lines(logged("aaaa000000000001")))
