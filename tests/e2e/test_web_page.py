@@ -76,6 +76,7 @@ def test_by_keyboard_alone(browser: Browser, told: Told) -> None:
     """From the list to a failing span and its output, to the conversation, and to another page."""
     with visiting(browser, told[1].login_url) as visitor:
         page = visitor.page
+        page.goto(f"{told[1].url}/sessions?q=flaky")
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         expect(page).to_have_url(f"{told[1].url}/sessions/{SESSION}")
@@ -118,7 +119,7 @@ def test_text_of_strangers_does_nothing(browser: Browser, told: Told) -> None:
         visitor.page.on("dialog", lambda dialog: visitor.troubles.append(dialog.message))
         visitor.page.goto(told[1].url + PAGES["conversation"])
         expect(visitor.page.locator(".words").last).to_contain_text(HOSTILE[:10])
-        visitor.page.goto(told[1].url + PAGES["review"])
+        visitor.page.goto(f"{told[1].url}/memories?view=all&q=m-000000000003")
         expect(visitor.page.locator(".memory-row .text")).to_contain_text(HOSTILE[:10])
 
 
