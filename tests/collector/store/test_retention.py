@@ -71,13 +71,14 @@ def test_rows_are_deleted_for_good(store: Store) -> None:
     """When it returns they are gone from the parts, not only marked."""
     rows = [rows_of(record, OLD_MS) for record in sample_spans(10, seed=355)]
     spans = ", ".join(f"'{row.span_id}'" for row in rows)
+    marked = (
+        "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() "
+        "AND table = 'inferences' AND has_lightweight_delete"
+    )
     with store.connect() as client:
+        before = client.query(marked).result_rows
         Inserter(client).insert([rows])
         delete_rows(client, "inferences", f"span_id IN ({spans})")
-        marked = (
-            "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() "
-            "AND table = 'inferences' AND has_lightweight_delete"
-        )
 
         assert client.query(f"SELECT count() FROM inferences WHERE span_id IN ({spans})").result_rows == [(0,)]
-        assert client.query(marked).result_rows == [(0,)]
+        assert client.query(marked).result_rows <= before
