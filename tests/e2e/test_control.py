@@ -31,6 +31,12 @@ def stage(server: ModelServer) -> Iterator[Stage]:
         yield stage
 
 
+@pytest.fixture(autouse=True)
+def in_the_project(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client is this very process, and where it works decides before what its request says."""
+    monkeypatch.chdir(stage.project)
+
+
 def is_told(stage: Stage, server: ModelServer, **headers: str) -> bool:
     """Whether a new conversation in the project reaches the model with the rule in it."""
     here = f"# Environment\n - Primary working directory: {stage.project}\n"

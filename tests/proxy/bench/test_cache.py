@@ -39,7 +39,7 @@ def test_the_models_see_a_text_that_changes_every_turn(bodies: Callable[[int], I
 @pytest.mark.parametrize(("key", "value"), [("injected loss", 0.0011), ("prefix alarms count", 1)])
 def test_a_loss_over_the_budget_is_told(tmp_path: Path, key: str, value: float) -> None:
     """Neither a loss nor an alarm is within budget."""
-    [row, *_] = cache.measure(tmp_path, [3])["rows"]
+    [row, *_] = cache.measure(tmp_path, [30])["rows"]
 
     assert cache.judge([row])["within_budget"]
     assert not cache.judge([{**row, key: value}])["within_budget"]
@@ -47,8 +47,8 @@ def test_a_loss_over_the_budget_is_told(tmp_path: Path, key: str, value: float) 
 
 def test_the_command_prints_one_json_object_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the table, for scripts."""
-    monkeypatch.setattr(cache, "LENGTHS", (3,))
-    monkeypatch.setattr(cache.measure, "__defaults__", ((3,),))
+    monkeypatch.setattr(cache, "LENGTHS", (30,))
+    monkeypatch.setattr(cache.measure, "__defaults__", ((30,),))
     result = CliRunner().invoke(build(), ["bench", "cache", "--json"])
 
     assert result.exit_code == 0

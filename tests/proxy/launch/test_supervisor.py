@@ -114,8 +114,9 @@ async def test_proxy_restarts_without_refusing(paths: Paths) -> None:
 
     def use(daemon: Daemon) -> None:
         first = int(get(daemon.proxy_port))
+        killed = psutil.Process(first)
         os.kill(first, signal.SIGKILL)
-        psutil.wait_procs([psutil.Process(first)] if psutil.pid_exists(first) else [], timeout=5)
+        psutil.wait_procs([killed], timeout=5)
 
         assert int(get(daemon.proxy_port)) != first
 
