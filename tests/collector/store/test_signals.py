@@ -24,7 +24,7 @@ def test_a_request_sent_twice_is_stored_once(store: Store) -> None:
     with store.connect() as client:
         inserter = Inserter(client)
         before = _counts(client)
-        for token in ("one", "one", "two"):
+        for token in ("signals-1", "signals-1", "signals-2"):
             inserter.insert_signals(SignalRows({"otel_logs": logs, **metrics}, token))
         counts = {kind: after - before[kind] for kind, after in _counts(client).items()}
 
