@@ -37,7 +37,7 @@ def in_the_project(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stage.project)
 
 
-def is_told(stage: Stage, server: ModelServer, **headers: str) -> bool:
+def is_told(stage: Stage, server: ModelServer, word: str = WORD, **headers: str) -> bool:
     """Whether a new conversation in the project reaches the model with the rule in it."""
     here = f"# Environment\n - Primary working directory: {stage.project}\n"
     session = {"user_id": json.dumps({"session_id": str(uuid.uuid4())})}
@@ -47,7 +47,7 @@ def is_told(stage: Stage, server: ModelServer, **headers: str) -> bool:
         "messages": [{"role": "user", "content": f"hello {uuid.uuid4()}"}],
     }  # fmt: skip
     assert ProxiedClient(stage.paths).send(json.dumps(body).encode(), **headers).status == 200
-    return server.inferences[-1].mentions(WORD)
+    return server.inferences[-1].mentions(word)
 
 
 def test_a_statement_reaches_new_conversations_and_leaves_them_when_it_is_forgotten(
@@ -64,12 +64,13 @@ def test_a_statement_reaches_new_conversations_and_leaves_them_when_it_is_forgot
 
 def test_kill_file_and_header_act_on_the_next_request(stage: Stage, server: ModelServer) -> None:
     """The file is looked for at every request; the header is not sent on."""
-    stage.spanlore("remember", RULE.replace("linter", "checker"))
-    assert wait_until(lambda: is_told(stage, server), 20)
+    other = "ocelot-check"  # the daemon is shared, and what another test remembers may still be there
+    stage.spanlore("remember", f"The checker of this repository is called {other}.")
+    assert wait_until(lambda: is_told(stage, server, other), 20)
     stage.paths.kill_file.touch()
-    killed = is_told(stage, server)
+    killed = is_told(stage, server, other)
     stage.paths.kill_file.unlink()
-    bypassed = is_told(stage, server, **{"x-spanlore-bypass": "1"})
+    bypassed = is_told(stage, server, other, **{"x-spanlore-bypass": "1"})
 
-    assert (killed, bypassed, is_told(stage, server)) == (False, False, True)
+    assert (killed, bypassed, is_told(stage, server, other)) == (False, False, True)
     assert not [request for request in server.inferences if request.header("x-spanlore-bypass")]

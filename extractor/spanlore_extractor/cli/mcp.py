@@ -73,6 +73,8 @@ async def _serve_http(port: int) -> None:
             raise typer.Exit(1) from None
         bound = int(listener.getsockname()[1])
         token = Paths.from_environ(child_environment({})).token()
+        # Before the address is told, so that who reads it can connect at once.
+        listener.listen()
         app = http_app(_server(), token, HOST, bound)
         typer.echo(f"MCP at http://{HOST}:{bound}/mcp, with the token of `spanlore status`' state directory as bearer")
         config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on")
