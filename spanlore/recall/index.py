@@ -139,15 +139,3 @@ class Index:
         if names_subject or any(is_name(term) for term in rare):
             return True
         return len(rare) >= MIN_RARE_WORDS and coverage >= FAIR_COVERAGE
-
-
-def fused(*rankings: Sequence[Hit], limit: int) -> list[Hit]:
-    """One ranking of several, by the sum of reciprocal ranks (k = 60); of two hits of a memory the first stays."""
-    points: dict[str, float] = {}
-    hits: dict[str, Hit] = {}
-    for ranking in rankings:
-        for rank, hit in enumerate(ranking, start=1):
-            points[hit.memory.id] = points.get(hit.memory.id, 0.0) + 1 / (60 + rank)
-            hits.setdefault(hit.memory.id, hit)
-    ordered = sorted(points.items(), key=lambda item: (-item[1], item[0]))
-    return [hits[id_] for id_, _ in ordered[:limit]]

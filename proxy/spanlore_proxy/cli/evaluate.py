@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,15 +31,26 @@ def register(app: typer.Typer) -> None:
         as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
     ) -> None:
         """Fold every recorded exchange below DIR: how many are understood, partial, failed, per dialect."""
-        if not folder.is_dir():
-            typer.echo(f"spanlore: {folder} is not a directory", err=True)
-            raise typer.Exit(2)
-        result = evaluate(folder)
-        typer.echo(table(result))
-        if as_json:
-            typer.echo(json.dumps(result))
-        if not result["within_budget"]:
-            raise typer.Exit(1)
+        report(folder, evaluate, table, as_json=as_json)
+
+
+def report(
+    folder: Path,
+    evaluate: Callable[[Path], dict[str, Any]],
+    table: Callable[[dict[str, Any]], str],
+    *,
+    as_json: bool,
+) -> None:
+    """Prints what `evaluate` finds in a folder of recordings; exit code 2 without one, 1 outside the budget."""
+    if not folder.is_dir():
+        typer.echo(f"spanlore: {folder} is not a directory", err=True)
+        raise typer.Exit(2)
+    result = evaluate(folder)
+    typer.echo(table(result))
+    if as_json:
+        typer.echo(json.dumps(result))
+    if not result["within_budget"]:
+        raise typer.Exit(1)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from spanlore.main import group
+from spanlore_proxy.cli.evaluate import report
 
 if TYPE_CHECKING:
     from spanlore_proxy.injection.rewrite import Addition
@@ -32,15 +32,7 @@ def register(app: typer.Typer) -> None:
         as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
     ) -> None:
         """Insert at every place of every recorded request below DIR: does removing it give the client's bytes back?"""
-        if not folder.is_dir():
-            typer.echo(f"spanlore: {folder} is not a directory", err=True)
-            raise typer.Exit(2)
-        result = evaluate(folder)
-        typer.echo(table(result))
-        if as_json:
-            typer.echo(json.dumps(result))
-        if not result["within_budget"]:
-            raise typer.Exit(1)
+        report(folder, evaluate, table, as_json=as_json)
 
 
 @dataclass(slots=True)

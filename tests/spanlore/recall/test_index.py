@@ -3,7 +3,7 @@
 import pytest
 
 from spanlore.memory.memory import Memory
-from spanlore.recall.index import MAX_POSTINGS, Document, Hit, Index, fused
+from spanlore.recall.index import MAX_POSTINGS, Document, Hit, Index
 from support.injecting import make_memory
 
 DOCKER = make_memory(
@@ -81,10 +81,3 @@ def test_common_terms_only_refine() -> None:
 def test_no_memories_no_hits() -> None:
     """An empty scope is searched in vain."""
     assert Index([]).search("anything", 3) == []
-
-
-def test_rankings_are_fused_by_reciprocal_rank() -> None:
-    """What both rank high comes first; a hit is kept as the first ranking has it."""
-    a, b, c = (Hit(make_memory(name), score, 0.5, (), False) for name, score in (("a", 3.0), ("b", 2.0), ("c", 1.0)))
-
-    assert [hit.memory for hit in fused([a, b], [b, c], limit=3)] == [b.memory, a.memory, c.memory]
