@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,14 +79,16 @@ class Index:
         """O(terms)."""
         self._documents = documents
         mean = sum(document.length for document in documents) / len(documents) if documents else 1.0
-        found: dict[str, list[tuple[int, float]]] = {}
+        holders = Counter(term for document in documents for term in document.counts)
+        size = len(documents) + PRIOR
+        self._idf = {term: math.log(1 + (size - held + 0.5) / (held + 0.5)) for term, held in holders.items()}
+        found: dict[str, list[tuple[int, float]]] = {term: [] for term in holders}
         for number, document in enumerate(documents):
             damping = K1 * (1 - B + B * document.length / max(mean, 1.0))
             for term, count in document.counts.items():
-                found.setdefault(term, []).append((number, count * (K1 + 1) / (count + damping)))
+                found[term].append((number, self._idf[term] * count * (K1 + 1) / (count + damping)))
         self._postings = found
-        size = len(documents) + PRIOR
-        self._idf = {term: math.log(1 + (size - len(at) + 0.5) / (len(at) + 0.5)) for term, at in found.items()}
+        """Term → (number of a document, what the term adds to its score)."""
         self._whole = [sum(map(self._idf.__getitem__, document.counts)) or 1.0 for document in documents]
         """What all terms of a memory weigh."""
         self._rare = max(MIN_RARE, RARE_SHARE * len(documents))
@@ -99,11 +102,21 @@ class Index:
         asked = sorted(asked, key=lambda term: len(self._postings[term]))[:MAX_QUERY_TERMS]
         scores, left = self._gather(asked)
         if left:
-            best = heapq.nlargest(MAX_REFINED, scores, key=scores.__getitem__)
-            scores = {number: scores[number] + self._rest(number, left) for number in best}
-        admitted = ((score, -number) for number, score in scores.items() if admits(self._documents[number].memory))
-        best_first = heapq.nlargest(limit, admitted)
-        return [self._hit(-number, score, asked) for score, number in best_first]
+            best = heapq.nlargest(MAX_REFINED, _ranked(scores))
+            scores = {-number: score + self._rest(-number, left) for score, number in best}
+        found = self._best(scores, limit, admits)
+        return [self._hit(-number, score, asked) for score, number in found]
+
+    def _best(
+        self, scores: Mapping[int, float], limit: int, admits: Callable[[Memory], bool]
+    ) -> list[tuple[float, int]]:
+        """(score, negated number), best first. Nearly always all are admitted: the best are asked about, and only if
+        that leaves too few, the rest."""
+        ranked = _ranked(scores)
+        best = [item for item in heapq.nlargest(limit, ranked) if admits(self._documents[-item[1]].memory)]
+        if len(best) >= min(limit, len(ranked)):
+            return best
+        return heapq.nlargest(limit, (item for item in ranked if admits(self._documents[-item[1]].memory)))
 
     def _gather(self, asked: Sequence[str]) -> tuple[dict[int, float], Sequence[str]]:
         """(scores of what the rarest terms lead to, the terms that lead to too many)."""
@@ -114,9 +127,11 @@ class Index:
             seen += len(postings)
             if seen > MAX_POSTINGS and scores:
                 return scores, asked[position:]
-            idf = self._idf[term]
+            if not scores:
+                scores.update(postings[:MAX_POSTINGS])  # in one go: the rarest term is often the longest list
+                continue
             for number, weight in postings[:MAX_POSTINGS]:
-                scores[number] = scores.get(number, 0.0) + idf * weight
+                scores[number] = scores.get(number, 0.0) + weight
         return scores, ()
 
     def _rest(self, number: int, left: Iterable[str]) -> float:
@@ -139,3 +154,8 @@ class Index:
         if names_subject or any(is_name(term) for term in rare):
             return True
         return len(rare) >= MIN_RARE_WORDS and coverage >= FAIR_COVERAGE
+
+
+def _ranked(scores: Mapping[int, float]) -> list[tuple[float, int]]:
+    """(score, negated number): greater is better, and of equals the one that comes first."""
+    return list(zip(scores.values(), map(operator.neg, scores), strict=True))

@@ -43,12 +43,16 @@ _REFUSED: Final = re.compile(
     rf"\s+(?:the )?{_THING}"
 )
 _WANTED: Final = re.compile(rf"(?i)(?<!not )(?<!never )(?<!n't )\b{_USE}\s+(?:the )?{_THING}")
-_NEGATION: Final = (
+_NEGATION: Final = re.compile(
     r"(?:\b(?:never|not|don't|dont|cannot|can't)\s+(?:ever\s+)?(?:" + _USE + r"\s+)?|\bavoid\s+(?:" + _USE + r"\s+)?"
-    r"|\b(?:instead of|rather than|no longer)\s+(?:" + _USE + r"\s+)?)(?:the\s+)?`?"
+    r"|\b(?:instead of|rather than|no longer)\s+(?:" + _USE + r"\s+)?)(?:the\s+)?`?\Z"
 )
-_ORDER: Final = r"(?<!not )(?<!never )(?<!n't )(?<!avoid )\b" + _USE + r"\s+(?:the\s+)?`?"
-_END: Final = r"(?![\w./-]*\w)"
+_ORDER: Final = re.compile(r"(?<!not )(?<!never )(?<!n't )(?<!avoid )\b" + _USE + r"\s+(?:the\s+)?`?\Z")
+"""Both end where the thing begins that is refused or ordered."""
+MAX_BEFORE_CHARS: Final = 64
+"""More than either can match in text whose white space is evened out."""
+_MORE: Final = re.compile(r"[\w./-]*\w")
+"""Behind a thing: it goes on, and so is another one."""
 
 _QUOTED: Final = frozenset({Source.CORRECTION, Source.EXPLICIT})
 _TAUGHT: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION})
@@ -88,10 +92,20 @@ class Said:
 
 def _recommended(memory: Memory) -> str:
     """The command or path that a memory says works, as its text has it last; '' for kinds that teach none."""
-    if memory.kind not in _TAUGHT:
-        return ""
-    parts = _CODE.findall(memory.text)
-    return parts[-1] if len(parts) > 1 and "…" not in parts[-1] else memory.value
+    return _taught(memory.text, memory.value) if memory.kind in _TAUGHT else ""
+
+
+@lru_cache(MAX_STANCES)
+def _taught(text: str, value: str) -> str:
+    parts = _CODE.findall(text)
+    return parts[-1] if len(parts) > 1 and "…" not in parts[-1] else value
+
+
+@lru_cache(2 * MAX_STANCES)
+def _phrase(text: str) -> tuple[str, str]:
+    """(its longest word, the whole with white space evened out), in lower case; '' twice for nothing."""
+    words = text.casefold().split()
+    return max(words, key=len, default=""), " ".join(words)
 
 
 @lru_cache(MAX_STANCES)
@@ -117,20 +131,26 @@ class _Text:
 
     def holds(self, phrase: str) -> bool:
         """Whether the phrase stands there, but for case and white space."""
-        words = phrase.casefold().split()
-        if not words or max(words, key=len) not in self._raw:
-            return False
-        return " ".join(words) in self._evened()
+        longest, even = _phrase(phrase)
+        return bool(longest) and longest in self._raw and even in self._evened()
 
-    def matches(self, before: str, thing: str, without: Iterable[str] = ()) -> bool:
-        """Whether the thing stands there right behind what the pattern says, but for where it is part of others."""
-        words = thing.split()
-        if not words or max(words, key=len) not in self._raw:
+    def matches(self, before: re.Pattern[str], thing: str, without: Iterable[str] = ()) -> bool:
+        """Whether the thing stands there right behind what the pattern says, but for where it is part of others.
+
+        Found as plain text first: a pattern made of each thing would cost a millisecond to compile.
+        """
+        longest, even = _phrase(thing)
+        if not longest or longest not in self._raw:
             return False
         text = self._evened()
         for other in without:
             text = text.replace(other, "\0")
-        return re.search(before + re.escape(" ".join(words)) + _END, text) is not None
+        at = text.find(even)
+        while at >= 0:
+            if before.search(text, max(at - MAX_BEFORE_CHARS, 0), at) and not _MORE.match(text, at + len(even)):
+                return True
+            at = text.find(even, at + 1)
+        return False
 
     def _evened(self) -> str:
         self._even = self._even or " ".join(self._raw.split())

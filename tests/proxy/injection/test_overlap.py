@@ -1,5 +1,7 @@
 """What a request already says need not be said again."""
 
+import re
+
 import pytest
 
 from spanlore.memory.memory import Kind, Memory, Source
@@ -66,6 +68,9 @@ PNPM = make_memory("pnpm", source=Source.CORRECTION, kind=Kind.CORRECTION, text=
         (make_memory(), "Don't run uv run pytest; it picks the wrong interpreter.", True),
         (make_memory(), "Run `pytest` from the root.", True),
         (make_memory(), "Run `pytest-xdist` from the root.", False),
+        (make_memory(), "pytest is there. Run pytest-xdist, or\n run  the\t`pytest` of the root.", True),
+        (make_memory(), "Never\nuse   the `uv run  pytest`.", True),
+        (make_memory(), "Whenever run pytest-uv run pytest.", False),
         (make_memory(), "Never run `pytest` bare; uv run pytest is right.", False),
         (make_memory(), "The tests are in tests/.", False),
         (PNPM, "Use npm for everything.", True),
@@ -85,3 +90,18 @@ def test_what_counts_as_contradicted(memory: Memory, project: str, expected: boo
 def test_the_harness_own_prompt_contradicts_nothing() -> None:
     """It knows nothing of the project."""
     assert not Said(["You are an agent. Never use `uv run pytest`."], []).contradicts(make_memory())
+
+
+def test_looking_for_contradictions_compiles_no_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern for each thing a memory names would cost a millisecond of the request each."""
+    said = Said([], ["Contents of /w/AGENTS.md: " + " ".join(f"run `tool{n} --all`" for n in range(20))])
+    memories = [
+        make_memory(text=f"`tool{n} --all` fails; `make step{n}` works.", value=f"make step{n}") for n in range(20)
+    ]
+
+    def compile_(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(re._compiler, "compile", compile_)  # type: ignore[attr-defined]
+
+    assert all(said.contradicts(memory) for memory in memories)

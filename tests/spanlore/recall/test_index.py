@@ -81,3 +81,10 @@ def test_common_terms_only_refine() -> None:
 def test_no_memories_no_hits() -> None:
     """An empty scope is searched in vain."""
     assert Index([]).search("anything", 3) == []
+
+
+def test_a_limit_is_filled_from_behind_those_that_are_not_admitted() -> None:
+    """However many of the best are refused, and equal scores come in the order of the documents."""
+    found = INDEX.search("sandbox", 3, lambda memory: memory.subject[-1:] == "9")
+
+    assert [hit.memory.subject for hit in found] == ["tool9", "tool19", "tool29"]
