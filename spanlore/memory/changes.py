@@ -16,6 +16,8 @@ from spanlore.memory.shapes import asks_to_fetch, suspicious
 from spanlore.memory.trust import prior_of
 
 ACTOR: Final = "user"
+CONFIRMED_NOTE: Final = "the user confirmed it"
+"""Note of a memory that a person said yes to."""
 CONFIRMED: Final = 4.0
 """What a person's yes adds to the counts for a memory, and a no to those against it."""
 MAX_TEXT_CHARS: Final = 400
@@ -68,7 +70,7 @@ def edit(memory: Memory, text: str, known: Sequence[Memory], now_ns: int, by: st
 
 def confirm(memory: Memory, known: Sequence[Memory], now_ns: int) -> list[Operation]:
     """Operations for the user's yes: it is shown, whatever it was before, and what says otherwise is superseded."""
-    note = "the user confirmed it"
+    note = CONFIRMED_NOTE
     changed = replace(
         memory,
         status=Status.ACTIVE,

@@ -2,7 +2,9 @@
 
 Exact keys merge, and only a session that is new counts. Only the same subject and slot can contradict, and then the
 order of authority decides: explicit > correction > what was inferred from failures; lower never retires higher, pins
-are immune, what was forgotten stays forgotten. Two fixes that are each other's opposite cancel. Nothing is deleted.
+are immune, what was forgotten stays forgotten. Two fixes that are each other's opposite cancel. What a person told the
+agent not to use is not recommended because it once worked: their words take the place of that, at that failure too.
+Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from spanlore.memory.changes import CONFIRMED_NOTE
 from spanlore.memory.memory import (
     USER_SCOPE,
     Evidence,
@@ -28,6 +31,7 @@ from spanlore.memory.trust import prior_of
 from spanlore.recall.rank import MIN_CONFIDENCE
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.anchoring import anchors_of
+from spanlore_extractor.memories.disowned import disowns
 from spanlore_extractor.memories.gate import Decision, examine, promote
 from spanlore_extractor.memories.wording import text_of, why_of
 from spanlore_extractor.mining.candidate import Candidate
@@ -89,6 +93,7 @@ def consolidate(
     for known_id, evidence in against:
         state.weaken(known_id, evidence)
     state.share_preferences()
+    state.disown()
     return Consolidation(tuple(state.operations), tuple(state.refused))
 
 
@@ -224,10 +229,13 @@ class _State:
     def _supersede(self, memory: Memory, rivals: Sequence[Memory]) -> None:
         for rival in rivals:
             if not rival.pinned and authority(rival.source) <= authority(memory.source):
-                note = f"superseded by {memory.id}"
-                until_ns = max(memory.valid_from_ns, rival.valid_from_ns)
-                ended = _next(rival, status=Status.SUPERSEDED, superseded_by=memory.id, valid_to_ns=until_ns, note=note)
-                self._do(Verb.SUPERSEDED, ended, f"{memory.id} says otherwise of the same thing")
+                self._supersede_by(memory, rival, f"{memory.id} says otherwise of the same thing")
+
+    def _supersede_by(self, memory: Memory, rival: Memory, reason: str) -> None:
+        note = f"superseded by {memory.id}"
+        until_ns = max(memory.valid_from_ns, rival.valid_from_ns)
+        ended = _next(rival, status=Status.SUPERSEDED, superseded_by=memory.id, valid_to_ns=until_ns, note=note)
+        self._do(Verb.SUPERSEDED, ended, reason)
 
     def weaken(self, known_id: str, evidence: Evidence) -> None:
         """Counts a session in which the recommended form failed as it was to prevent."""
@@ -282,6 +290,30 @@ class _State:
             version=1,
         )
         self._do(Verb.ADDED, shared, note)
+
+    def disown(self) -> None:
+        """Ends what was inferred and a person's words refuse; those words answer the same failures from then on."""
+        inferred: dict[str, list[str]] = defaultdict(list)
+        for key, memory in sorted(self.memories.items()):
+            is_own_word = memory.pinned or memory.is_edited or memory.note == CONFIRMED_NOTE
+            if memory.status in _LIVE and not is_own_word and authority(memory.source) == 1:
+                inferred[memory.scope].append(key)
+        for key, statement in sorted(self.memories.items()):
+            if statement.kind not in _STATED or not statement.is_shown:
+                continue
+            scopes = inferred if statement.scope == USER_SCOPE else (statement.scope,)
+            for other in (other for scope in scopes for other in inferred.get(scope, ())):
+                memory = self.memories[other]
+                if memory.status in _LIVE and disowns(statement, memory):
+                    self._disown(key, memory)
+
+    def _disown(self, key: str, memory: Memory) -> None:
+        statement = self.memories[key]
+        self._supersede_by(statement, memory, f"the user said not to use what it recommends ({key})")
+        trigger = _merged(statement.trigger, memory.trigger)
+        if trigger != statement.trigger:
+            reason = f"answers the failures of {memory.id} now"
+            self._do(Verb.REINFORCED, _next(statement, trigger=trigger), reason)
 
     def _is_restated(self, candidate: Candidate, known: Memory) -> bool:
         """Whether what was superseded was said again later, by a word that counts as much."""

@@ -18,7 +18,7 @@ from spanlore_proxy.demo.project import (
 from spanlore_proxy.demo.replies import Reply, Say, UseTool
 
 TASK = "Run the tests of this project and tell me whether they pass."
-CORRECTION = f"No, don't call unittest directly. Always run the tests with `{RIGHT_COMMAND}` in this repository."
+CORRECTION = f"No, always run the tests with `{RIGHT_COMMAND}` in this repository."
 QUESTION = "What is this project about? Look at the readme."
 
 MODEL = "claude-sonnet-5-5"

@@ -262,3 +262,26 @@ def test_a_command_holds_where_it_was_learned() -> None:
 
     assert (one.sub_path, both.sub_path, rule.sub_path) == ("web/app", "web", "")
     assert one.holds_in("web/app/src") and one.holds_in("") and not one.holds_in("web/application")
+
+
+def test_a_persons_words_take_the_place_of_what_they_refuse() -> None:
+    """A fix by a command that the person told the agent not to use is superseded, and the words answer its failure."""
+    known = applied((), run([usage("s1", worked="make check"), usage("s2", at=5, worked="make check")]).operations)
+    words = said("run the tests with tox. Don't use make here.", "s3", at=9)
+    result = run([words], known)
+
+    after = {memory.kind: memory for memory in applied(known, result.operations)}
+    assert after[Kind.USAGE].status is Status.SUPERSEDED
+    assert after[Kind.USAGE].superseded_by == after[Kind.CORRECTION].id
+    assert set(after[Kind.USAGE].trigger.signatures) <= set(after[Kind.CORRECTION].trigger.signatures)
+    assert not run([words], list(after.values())).operations
+    assert not run([usage("s4", at=20, worked="make check")], list(after.values())).operations
+
+
+def test_what_a_person_keeps_is_not_disowned() -> None:
+    """A pinned, edited or confirmed lesson is a person's word too."""
+    known = applied((), run([usage("s1"), usage("s2", at=5)]).operations)
+    words = said("run the tests with tox. Don't use make here.", "s3", at=9)
+    for kept in ({"pinned": True}, {"is_edited": True}, {"note": "the user confirmed it"}):
+        result = run([words], [replace(memory, **kept) for memory in known])
+        assert Verb.SUPERSEDED not in [operation.verb for operation in result.operations]
