@@ -33,7 +33,8 @@ def mine_file(path: Path, *, as_json: bool, with_left: bool) -> None:
     malformed = f", {transcript.malformed_lines} malformed" if transcript.malformed_lines else ""
     typer.echo(
         f"{transcript.harness}: {transcript.lines} lines{malformed}, {len(transcript.events)} events, "
-        f"{len(findings)} findings, {sum(not one['dropped'] for one in findings)} kept",
+        f"{sum(not one['dropped'] for one in findings)} findings, "
+        f"{sum(one['gate'] not in (None, 'dropped') for one in findings)} kept by the gate",
         err=True,
     )
 
@@ -45,5 +46,9 @@ def _shown(findings: Iterable[Mapping[str, Any]]) -> Iterable[str]:
         yield f"    {text[:74]}"
         if one["fix_call_id"]:
             yield f"    fixed by: {' '.join(one['evidence'][-1]['text'].split())[:64]}"
-        why = f"    {one['rule']}" if one["rule"] else ""
-        yield f"{why}{'; ' if why else '    '}dropped: {one['drop_reason']}" if one["dropped"] else why
+        if one["rule"]:
+            yield f"    {one['rule'][:74]}"
+        if one["dropped"]:
+            yield f"    left: {one['drop_reason'][:68]}"
+        elif one["gate"]:
+            yield f"    {f'{one["gate"]}: {one["gate_reason"]}'[:74]}"

@@ -34,11 +34,14 @@ def test_the_right_fix_must_be_named(tmp_path: Path) -> None:
     ]
     result = evaluate(folder(tmp_path, labels))
 
-    pairs, fixes, _, words, _ = result["rows"][:5]
+    pairs, fixes, kept, words, _, kept_words, useful = result["rows"][:7]
     assert (pairs["right"], pairs["wrong"], pairs["labelled"], pairs["look_alikes"]) == (2, 1, 3, 1)
     assert (pairs["wrong_labels"], pairs["missed_labels"]) == (["L3"], ["L4"])
     assert (pairs["precision"], pairs["recall"]) == (round(2 / 3, 4), round(2 / 3, 4))
     assert (fixes["right"], fixes["wrong"], fixes["wrong_labels"]) == (1, 1, ["L2"])
+    # The gate keeps the one finding: right for L1, the wrong fix for L2, a look-alike for L3.
+    assert (kept["right"], kept["wrong"], kept_words["right"]) == (1, 2, 0)
+    assert (useful["right"], useful["wrong"], useful["precision"]) == (1, 2, round(1 / 3, 4))
     assert (words["right"], words["recall"], words["precision"]) == (0, 0.0, 1.0)
     assert result["within_budget"] is False
     assert "0.67" in table(result)
@@ -55,9 +58,21 @@ def test_each_repository_is_told_alone_and_left_out(tmp_path: Path) -> None:
     with (root / "labels.jsonl").open("a") as labels:
         labels.write(json.dumps(missed) + "\n")
 
-    rows = {row["repository"]: row for row in evaluate(root)["by_repository"]}
+    result = evaluate(root)
+    rows = {row["repository"]: row for row in result["by_repository"] if row["what"].endswith("fix")}
 
     assert {name: (row["recall"], row["rest_recall"]) for name, row in rows.items()} == {
         "a__b": (1.0, 0.0),
         "c__d": (0.0, 1.0),
     }
+    assert [row["agent"] for row in result["by_agent"] if row["what"].endswith("fix")] == ["mini-swe-agent"]
+    assert max(map(len, table(result).splitlines())) <= 80
+
+
+def test_trivial_ones_that_the_gate_keeps_are_junk(tmp_path: Path) -> None:
+    """What the labels call trivial is right for the detector, and counts against the gate."""
+    label = {"id": "L1", "type": "delta", "failed": {"tool_use_id": "0"}, "fix": {"tool_use_id": "4"}}
+    rows = {row["what"]: row for row in evaluate(folder(tmp_path, [label | {"trivial": True}]))["rows"]}
+
+    assert rows["failure → fix"]["precision"] == 1.0
+    assert rows["kept by the gate, no junk"]["wrong_labels"] == ["L1"]

@@ -39,10 +39,11 @@ def test_a_failure_and_its_fix() -> None:
     assert (one["at"], one["dropped"], one["trivial"]) == ({"line": 0, "uuid": "u0"}, False, False)
     assert [item["line"] for item in one["evidence"]] == [0, 2]
     assert "unrecognized subcommand" in one["quote"]
+    assert (one["gate"], one["gate_reason"]) == ("candidate", "one session; waits for another")
 
 
-def test_what_no_memory_is_made_of_is_told_and_marked() -> None:
-    """A code fix waits for a second session."""
+def test_what_the_gate_says_stands_apart() -> None:
+    """A code fix is found, so the detector did not drop it; the gate lets it wait for a second session."""
     failing = "Exit code 1\n--- FAIL: TestTheThing (0.01s)\n    thing_test.go:3: expected 'a', got 'b'"
     [one] = found(
         *ran(0, "go test ./...", failing, fails=True),
@@ -50,7 +51,8 @@ def test_what_no_memory_is_made_of_is_told_and_marked() -> None:
         *ran(4, "go test ./...", "ok"),
     )
 
-    assert (one["type"], one["dropped"], one["drop_reason"]) == ("code_fix", True, ONCE)
+    assert (one["type"], one["dropped"], one["drop_reason"]) == ("code_fix", False, None)
+    assert (one["gate"], one["gate_reason"]) == ("dropped", ONCE)
 
 
 def test_every_call_of_a_chain_is_a_finding() -> None:
@@ -73,6 +75,7 @@ def test_words() -> None:
     assert (one["kind"], one["at"]["line"], one["quote"]) == ("correction", 1, "no, use tabs in that file")
     assert "negates" in one["rule"]
     assert (other["kind"], other["quote"], other["type"]) == ("explicit", "we use just", "standing rule")
+    assert (one["dropped"], one["gate"], other["gate"]) == (False, "dropped", "active")
 
 
 def test_what_was_left_is_told_when_asked_for() -> None:
@@ -80,9 +83,10 @@ def test_what_was_left_is_told_when_asked_for() -> None:
     events = (*ran(0, "make", "Exit code 2\nboom", fails=True), Said(Mark(2), ("ok, commit it",)))
 
     assert found(*events) == []
-    assert [(one["kind"], one["dropped"], bool(one["drop_reason"])) for one in found(*events, with_left=True)] == [
-        ("failure_delta", True, True),
-        ("correction", True, True),
+    left = found(*events, with_left=True)
+    assert [(one["kind"], one["dropped"], bool(one["drop_reason"]), one["gate"]) for one in left] == [
+        ("failure_delta", True, True, None),
+        ("correction", True, True, None),
     ]
 
 
