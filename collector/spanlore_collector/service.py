@@ -129,7 +129,9 @@ class Service:
         if self._settings.retention.raw_days:
             pruning = asyncio.create_task(_prune_daily(writer), name="prune")
             self._stack.callback(pruning.cancel)
-        Receiver(writer, threads, metrics, Redactor(self._settings.capture.redact)).add_to(app)
+        receiver = Receiver(writer, threads, metrics, Redactor(self._settings.capture.redact), cluster)
+        receiver.add_to(app)
+        receiver.attach_left()
         MemoryRoutes(table, writer).add_to(app)
         RecallRoutes(table, sharing).add_to(app)
         LedgerRoutes(writer).add_to(app)

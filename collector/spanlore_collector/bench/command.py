@@ -1,4 +1,4 @@
-"""`spanlore bench ingest`, `spanlore bench store` and `spanlore bench queries`."""
+"""`spanlore bench ingest`, `spanlore bench store`, `spanlore bench queries` and `spanlore bench soak`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from spanlore.main import group
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `bench ingest`, `bench store` and `bench queries`."""
+    """Adds `bench ingest`, `bench store`, `bench queries` and `bench soak`."""
     made = group(app, "bench", "Measure speed, as ratios within one run.")
     made.command("ingest")(ingest)
     made.command("store")(store)
     made.command("queries")(queries)
+    made.command("soak")(soak)
 
 
 def ingest(
@@ -55,6 +56,18 @@ def queries(
         typer.echo(json.dumps(result))
     if not result["within_budget"]:
         raise typer.Exit(1)
+
+
+def soak(
+    minutes: float = typer.Option(10, min=0.05, help="How long."),
+    spans_per_s: int = typer.Option(500, min=1, help="Spans sent a second."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
+) -> None:
+    """Whether the collector's memory stays flat under spans, logs, queries, and clients that hang up."""
+    from spanlore_collector.bench.soak import Plan, measure
+
+    plan = Plan(minutes * 60, spans_per_s, sample_s=min(10.0, minutes * 6))
+    _show(measure(plan, lambda line: typer.echo(line, err=as_json)), as_json=as_json)
 
 
 def _show(result: dict[str, Any], *, as_json: bool) -> None:

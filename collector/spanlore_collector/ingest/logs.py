@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 
 from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, value_of
 from spanlore.spans.record import AttributeValue
-from spanlore_collector.store.attributes import MAX_INT64, string, strings
+from spanlore_collector.store.attributes import MAX_INT64, all_strings, string, strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def log_rows(records: Iterable[LogRecord], now_ns: int) -> list[tuple[Any, ...]]
             record.scope_name,
             record.scope_version,
             strings(record.scope_attributes or {}),
-            strings(record.attributes),
+            all_strings(record.attributes),
             record.event_name,
         )
         for record in records

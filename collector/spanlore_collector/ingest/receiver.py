@@ -36,11 +36,14 @@ from spanlore_collector.ingest.bodies import (
     decompress,
     rpc_status,
 )
+from spanlore_collector.ingest.events import completed, told_spans
+from spanlore_collector.ingest.foreign import understood
 from spanlore_collector.ingest.generations import renewed
 from spanlore_collector.ingest.logs import decode_json_logs, decode_logs, log_rows
 from spanlore_collector.ingest.metrics import decode_json_metrics, decode_metrics
 from spanlore_collector.ingest.redacting import redacted_log, redacted_span
 from spanlore_collector.ingest.selfmetrics import NO_METRICS, SelfMetrics
+from spanlore_collector.store.late_content import LateContent, SpanKey
 from spanlore_collector.store.rows import SpanRows, rows_of
 from spanlore_collector.store.signals import SignalRows
 from spanlore_collector.store.writer import BadRowsError, StoreFullError, Writer
@@ -57,6 +60,8 @@ class Prepared:
     refused: int = 0
     """Spans or metrics that are not taken."""
     signals: SignalRows | None = None
+    told: tuple[SpanKey, ...] = ()
+    """Spans of which log records tell content."""
     items: int = 0
     """Spans, log records or data points in the request, refused ones included."""
 
@@ -80,8 +85,10 @@ class Receiver:
         threads: ThreadPoolExecutor,
         metrics: SelfMetrics = NO_METRICS,
         redactor: Redactor | None = None,
+        cluster: str = "",
     ) -> None:
-        """`redactor` takes secrets out of what others than the proxy send."""
+        """`redactor` takes secrets out of what others than the proxy send; `cluster` names the store's."""
+        self._late = LateContent(completed, cluster)
         self._redactor = redactor
         self._writer = writer
         self._threads = threads
@@ -126,6 +133,7 @@ class Receiver:
             for done in self._submit(prepared):
                 # Shielded: when the sender goes away its rows are written all the same.
                 await asyncio.shield(asyncio.wrap_future(done))
+            await asyncio.shield(self._attach(prepared))
         except (web.HTTPRequestEntityTooLarge, BodyTooLargeError):
             self._metrics.dropped(signal.name, "too_large")
             return _failure(
@@ -150,6 +158,18 @@ class Receiver:
         if prepared.rows:
             waiting.append(self._writer.submit(prepared.rows, prepared.size_bytes))
         return waiting
+
+    async def _attach(self, prepared: Prepared) -> None:
+        """Joins spans and the log records that tell their content, once both are committed."""
+        keys = [*prepared.told, *self._late.waits(rows.key for rows in prepared.rows)]
+        if keys:
+            now_ms = time.time_ns() // 1_000_000
+            await asyncio.wrap_future(self._writer.add_content(lambda client: self._late.found(client, keys, now_ms)))
+
+    def attach_left(self) -> Future[None]:
+        """Joins what the last process left apart."""
+        now_ms = time.time_ns() // 1_000_000
+        return self._writer.add_content(lambda client: self._late.found(client, self._late.left(client), now_ms))
 
     async def _prepare(self, request: web.Request, signal: _Signal, *, is_json: bool) -> Prepared:
         if (request.content_length or 0) > MAX_BODY_BYTES:
@@ -179,7 +199,7 @@ def prepare_logs(data: bytes, encoding: str, is_json: bool, now_ns: int, redacto
         records = [redacted_log(record, redactor) for record in records]
     signals = SignalRows({"otel_logs": log_rows(records, now_ns)}, _token(plain))
     rows = tuple(rows_of(span, now_ns // 1_000_000) for span in spans_of_logs(records))
-    return Prepared(rows, len(plain), signals=signals, items=len(records))
+    return Prepared(rows, len(plain), signals=signals, told=tuple(told_spans(records)), items=len(records))
 
 
 def prepare_metrics(
@@ -189,14 +209,14 @@ def prepare_metrics(
     plain = decompress(data, encoding)
     found = decode_json_metrics(plain) if is_json else decode_metrics(plain)
     signals = SignalRows(found.tables, _token(plain))
-    return Prepared((), len(plain), found.refused, signals, signals.count + found.refused)
+    return Prepared((), len(plain), found.refused, signals, items=signals.count + found.refused)
 
 
 def _modern(record: SpanRecord, redactor: Redactor | None) -> SpanRecord:
     """spanlore's own spans are of today and redacted; nobody else's need be."""
     if record.scope_name == "spanlore":
         return record
-    return renewed(named_anew(record if redactor is None else redacted_span(record, redactor)))
+    return understood(renewed(named_anew(record if redactor is None else redacted_span(record, redactor))))
 
 
 def _token(plain: bytes) -> str:

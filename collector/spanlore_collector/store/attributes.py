@@ -49,6 +49,11 @@ def strings(attributes: Attributes) -> dict[str, str]:
     }
 
 
+def all_strings(attributes: Attributes) -> dict[str, str]:
+    """The same with content, which log records keep."""
+    return {key: value if type(value) is str else _WRITERS[type(value)](value) for key, value in attributes.items()}
+
+
 def number(value: AttributeValue | None) -> int | None:
     """A number as an int; text of digits counts, for senders that know only strings."""
     if type(value) is int:

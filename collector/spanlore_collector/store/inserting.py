@@ -124,6 +124,20 @@ class Inserter:
             if some:
                 self._insert(self._client, table, signals.COLUMNS[table], some, f"{table}-{rows.token}")
 
+    def add_content(self, rows: Sequence[SpanRows]) -> None:
+        """Adds parts, contents and human messages to spans that are there already (see `late_content`)."""
+        if not rows:
+            return
+        tables = tables_of(rows)
+        parts: Sequence[PartRow] = tables["message_parts"]
+        # Not the spans alone: more of the same span may come.
+        token = _digest(f"{p.span_id}{p.direction}{p.message_index}.{p.part_index}{p.content_hash}" for p in parts)
+        tables["content"] = self._new_content(tables["content"], rows)
+        # The parts come last: while they are missing, all of it is tried again.
+        for table in ("content", "human_messages", "message_parts"):
+            self.insert_table(table, tables[table], token)
+        self.hashes.stored(row.hash for row in tables["content"])
+
     def prune(self) -> int:
         """Deletes content that nothing names any more; returns how many rows went."""
         gone = prune_content(self._client, self._cluster)

@@ -154,6 +154,19 @@ class Writer:
         self._queue.put(batch)
         return batch.done
 
+    def add_content(self, find: Callable[[Client], Sequence[SpanRows]]) -> Future[None]:
+        """Adds the content that `find` returns to spans that are there; its future ends as `submit`'s does."""
+
+        def run(client: Client) -> None:
+            try:
+                self._inserter.add_content(find(client))
+            # As of a batch of spans: the sender must be told, whatever it was.
+            except Exception as error:
+                self._failed(error)
+                raise _explain(error) from error
+
+        return self.call(run)
+
     def prune(self) -> Future[int]:
         """Deletes content that nothing names any more, in order with everything else; the rows that went."""
         return self.call(lambda _: self._inserter.prune())

@@ -189,3 +189,38 @@ def test_an_agents_own_telemetry_is_seen(collector: CollectorProcess) -> None:
 
     sql = "SELECT inferences, toFloat64(cost_usd) FROM sessions WHERE session_id = 'otel-session'"
     assert [[int(n), cost] for n, cost in collector.rows(sql)] == [[1, 0.125]]
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["records first", "span first"])
+def test_content_in_log_records_is_the_spans(collector: CollectorProcess, is_first: bool) -> None:
+    """What SDKs of conventions 1.28-1.36 send: the span without content, its messages as events of its own."""
+    trace, span = ("7a" if is_first else "7b") * 16, "7c" * 8
+    session = f"late-session-{is_first}"
+    told = {
+        "traceId": trace,
+        "spanId": span,
+        "name": "chat gpt",
+        "kind": 3,
+        "startTimeUnixNano": "1790000000000000000",
+        "endTimeUnixNano": "1790000001000000000",
+        "attributes": [
+            {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+            {"key": "gen_ai.conversation.id", "value": {"stringValue": session}},
+        ],
+    }
+    body = {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": f"No, use rg. {is_first}"}}]}}
+    record = {"timeUnixNano": "1790000000000000001", "traceId": trace, "spanId": span, "body": body}
+    record["eventName"] = "gen_ai.user.message"
+    spans = ("/v1/traces", {"resourceSpans": [{"scopeSpans": [{"spans": [told]}]}]})
+    logs = ("/v1/logs", {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]})
+    for path, document in (logs, spans, logs) if is_first else (spans, logs, spans):
+        reply = collector.request("POST", path, json.dumps(document).encode(), {"Content-Type": "application/json"})
+        assert reply.status == 200
+
+    parts = (
+        "SELECT p.role, c.body FROM message_parts AS p JOIN content AS c ON c.hash = p.content_hash "
+        f"WHERE p.session_id = '{session}'"
+    )
+    assert collector.rows(parts) == [["user", f"No, use rg. {is_first}"]]
+    human = f"SELECT channel, text, call_class FROM human_messages WHERE session_id = '{session}'"
+    assert collector.rows(human) == [["user_message", f"No, use rg. {is_first}", "main"]]
