@@ -87,12 +87,13 @@ def found(value: Any) -> Iterator[Any]:
 
 
 def test_the_agent_calls_the_tools(session: Session) -> None:
-    """Each call is answered by the server; what was remembered comes back in the same session."""
+    """Each call is answered by the server; what an agent remembers by itself waits, and is not recalled."""
     assert session.ended.returncode == 0, session.ended.stderr[-2000:]
     remembered, recalled, info = results_of(session.main[-1])
 
     assert "An agent asked to have this remembered" in remembered
-    assert f"of {session.agent.name} are cut" in recalled
+    assert "spanlore confirm m-" in remembered
+    assert f"of {session.agent.name} are cut" not in recalled
     assert SCOPE in info
 
 
@@ -101,7 +102,11 @@ def test_it_is_an_agents_memory_of_this_repository(session: Session, running: Ca
     told = json.loads(running.world.run(lambda: running.stage.spanlore("memories", "--all", "--json").stdout))
     [memory] = [memory for memory in told["memories"] if f"of {session.agent.name} are cut" in memory["text"]]
 
-    assert (memory["scope"], memory["status"], memory["note"]) == (SCOPE, "active", "the agent said so")
+    assert (memory["scope"], memory["status"], memory["note"]) == (
+        SCOPE,
+        "candidate",
+        "an agent's word; waits for the user's yes",
+    )
 
 
 def test_the_calls_are_recorded_like_any_other(session: Session, running: Camp) -> None:

@@ -17,6 +17,7 @@ from spanlore.spans.place import Workplace
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.injection.injector import Injector, Prepared
 from spanlore_proxy.injection.ledger import LedgerStore, MemoryLedger
+from spanlore_proxy.injection.upstream import UpstreamWatch
 from spanlore_proxy.wire.codecs import read_request
 from spanlore_proxy.wire.dialect import Endpoint
 from spanlore_proxy.wire.dialect import Kind as EndpointKind
@@ -104,6 +105,9 @@ class Rig:
 
     def __post_init__(self) -> None:
         self.snapshot = Snapshot.of(self.memories)
+        self.watch = UpstreamWatch()
+        self.changed: list[str] = []
+        """What of the prefix the proxy was seen to change, in the bodies that were forwarded."""
         self.restart()
 
     def restart(self) -> None:
@@ -127,9 +131,13 @@ class Rig:
         endpoint: Endpoint = ENDPOINT,
     ) -> Prepared:
         """What the proxy would forward."""
-        return self.injector.prepare(
-            body, endpoint, read_request(body, endpoint), identity or who(), workplace or WORKPLACE, headers
-        )
+        request = read_request(body, endpoint)
+        prepared = self.injector.prepare(body, endpoint, request, identity or who(), workplace or WORKPLACE, headers)
+        if prepared.watched is not None:
+            sent = orjson.loads(prepared.body) if prepared.insertions else request.document
+            changed = self.watch.check(prepared.watched, endpoint.dialect, request.document, sent)
+            self.changed += [changed] if changed else []
+        return prepared
 
 
 WORKPLACE = Workplace(run_id="run-0123456789ab", harness="claude-code", repository=SCOPE, cwd="/home/u/shop")

@@ -1,21 +1,27 @@
 """What the tools do, without the protocol: each call opens the daemon's doors anew, so a restart of it is not noticed.
 
-Results are plain JSON-able dictionaries. What an agent says is kept as an agent's word, never as the user's: `actor` is
-`agent`, and its confidence is lower.
+Results are plain JSON-able dictionaries.
+
+What an agent says never becomes a memory by itself: a tool's output, a file or a web page may have put it into its
+mouth. It waits as a candidate for the user's yes. Only where the user asked for it in this session's newest prompts
+("remember that …") something is kept at once: the user's own words, as the proxy saw them typed, not the agent's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
-from spanlore.memory.memory import USER_SCOPE, Memory, Status
-from spanlore.memory.operations import Verb
+from spanlore.memory.changes import shape_of
+from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Memory, Status
+from spanlore.memory.operations import Operation
 from spanlore.memory.sharing import Sharing
 from spanlore.recall.snapshot import Snapshot
+from spanlore.recall.terms import terms
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
 from spanlore_collector.store.api_client import MemoryClient, connect
@@ -23,10 +29,14 @@ from spanlore_collector.store.reader import Reader
 from spanlore_extractor.mcp_server.context import Contexts, key_of
 from spanlore_extractor.mcp_server.workplace import Workplace
 from spanlore_extractor.memories import stated
+from spanlore_extractor.mining.explicit import STATED_IN, asked_for, is_for_everywhere
+from spanlore_extractor.mining.lessons import QUOTE_CHARS
 from spanlore_extractor.run import Rules, mine
 
 ACTOR: Final = "agent"
 MAX_LIMIT: Final = 50
+WAIT_S: Final = 1.0
+_THE_USERS: Final = frozenset({Kind.CORRECTION, Kind.EXPLICIT})
 
 _SESSION: Final = """
 SELECT session_id, harness, repository, branch, title, turns, inferences, tool_calls, failures, input_tokens,
@@ -39,6 +49,12 @@ SELECT session_id FROM inferences
 WHERE ({run:String} != '' AND run_id = {run:String})
    OR ({run:String} = '' AND repository = {scope:String} AND start_time > now() - INTERVAL 1 DAY)
 ORDER BY start_time DESC LIMIT 1
+"""
+_TYPED: Final = """
+SELECT text, trace_id, span_id, toUnixTimestamp64Nano(time) AS time_ns
+FROM human_messages
+WHERE session_id = {session:String} AND call_class = 'main' AND channel IN {channels:Array(String)}
+ORDER BY time DESC, ordinal DESC LIMIT 1 BY span_id, ordinal LIMIT 3
 """
 _GIVEN: Final = """
 SELECT arraySort(groupUniqArrayArray(injected_memory_ids)) AS ids FROM inferences WHERE session_id = {session:String}
@@ -56,6 +72,15 @@ class DeskError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the user asked for in a prompt."""
+
+    words: str
+    is_for_everywhere: bool
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
 class Desk:
     """The operations for one workplace."""
 
@@ -63,26 +88,64 @@ class Desk:
     paths: Paths
     workplace: Workplace
     now_ns: Callable[[], int]
+    wait_s: float = WAIT_S
+    """For the newest prompt to be in the store."""
 
     def remember(self, text: str, scope: str = "repository") -> dict[str, Any]:
-        """Keeps a fact: {remembered, memory, superseded, secrets_replaced}."""
+        """Keeps a fact: {remembered, waits, memory, note, superseded, secrets_replaced}. `remembered`: it is shown from
+        now on; `waits`: it is not, until the user says yes."""
         where = self._scope(scope)
         redacted = Redactor(self.settings.capture.redact).redact(text)
-        with self._daemon() as (_, client):
+        with self._daemon() as (reader, client):
+            asked = self._asked_for(reader, redacted.text)
             try:
-                made = stated.remember(redacted.text, where, client.memories(), self.now_ns(), by=ACTOR)
+                made = self._made(redacted.text, where, client.memories(), asked)
             except ValueError as error:
                 raise DeskError(str(error)) from None
             if made:
                 client.apply(made)
-        told = [shown(operation.memory) for operation in made]
+        memory = made[0].memory if made else None
+        is_shown = memory is not None and memory.is_shown
         return {
-            "remembered": bool(made) and made[0].verb is not Verb.QUARANTINED,
-            "memory": told[0] if told else None,
-            "note": made[0].memory.note if made else "that is remembered already",
-            "superseded": told[1:],
+            "remembered": is_shown,
+            "waits": memory is not None and not is_shown,
+            "memory": shown(memory) if memory else None,
+            "note": _told(memory),
+            "superseded": [shown(operation.memory) for operation in made[1:]],
             "secrets_replaced": redacted.count,
         }
+
+    def _made(self, text: str, where: str, known: Sequence[Memory], asked: _Asked | None) -> list[Operation]:
+        """Raises ValueError: it can't be kept."""
+        if asked is None:
+            return stated.remember(text, where, known, self.now_ns(), by=ACTOR)
+        if where == USER_SCOPE and not asked.is_for_everywhere and self.workplace.scope:
+            where = self.workplace.scope
+        operations = stated.remember(asked.words, where, known, self.now_ns())
+        cited = [replace(operation.memory, evidence=(asked.evidence,), session_count=1) for operation in operations[:1]]
+        return [*(replace(operations[0], memory=memory) for memory in cited), *operations[1:]]
+
+    def _asked_for(self, reader: Reader, text: str) -> _Asked | None:
+        """What the user asked to have remembered in the newest prompts, if the text is about that. The request that
+        brought the newest one may still be on its way to the store, so it is waited for, a moment."""
+        until = time.monotonic() + self.wait_s
+        while True:
+            session = self._session(reader)
+            rows = reader.rows(_TYPED, {"session": session, "channels": sorted(STATED_IN)}) if session else []
+            for row in rows:
+                words = asked_for(row["text"])
+                if words and is_about(text, words):
+                    where = (row["trace_id"], row["span_id"], session, EvidenceRole.STATEMENT, int(row["time_ns"]))
+                    quote = " ".join(words.split())[:QUOTE_CHARS]
+                    return _Asked(words, is_for_everywhere(row["text"]), Evidence(*where, quote))
+            if time.monotonic() >= until:
+                return None
+            time.sleep(0.1)
+
+    def _session(self, reader: Reader) -> str:
+        """The session that asks, as far as that is known; '' before its first request was recorded."""
+        found = reader.rows(_CURRENT, {"run": self.workplace.run_id, "scope": self.workplace.scope})
+        return str(found[0]["session_id"]) if found else ""
 
     def recall(self, query: str = "", limit: int = 8, kind: str = "", branch: str = "") -> dict[str, Any]:
         """Memories that answer a question, best first, by day: {repository, memories, by_date}."""
@@ -121,11 +184,10 @@ class Desk:
         workplace = self.workplace
         with self._daemon() as (reader, client):
             contexts = self._contexts(client)
-            current = reader.rows(_CURRENT, {"run": workplace.run_id, "scope": workplace.scope})
             session: dict[str, Any] | None = None
             given: list[str] = []
-            if current:
-                named = {"session": current[0]["session_id"]}
+            if current := self._session(reader):
+                named = {"session": current}
                 session = reader.rows(_SESSION, named)[0]
                 given = list(reader.rows(_GIVEN, named)[0]["ids"])
             known = sum(1 for _ in self._snapshot(client).in_scope(workplace.scope, "", workplace.sub_path))
@@ -144,6 +206,8 @@ class Desk:
         if not workplace.scope:
             raise DeskError("this is not inside a git repository, so there is no context to switch")
         to = branch.strip() or workplace.branch
+        if shape := shape_of(task):
+            raise DeskError(f"a task is told to later sessions; this one is not kept: {shape}")
         with self._daemon() as (reader, client):
             before = self._contexts(client)
             here = before.branch or workplace.branch
@@ -165,13 +229,17 @@ class Desk:
         }
 
     def forget(self, memory_id: str) -> dict[str, Any]:
-        """Has a memory forgotten for good: {forgotten, memory}."""
+        """Has a memory forgotten for good: {forgotten, memory}. Not one that is the user's own word."""
         with self._daemon() as (_, client):
             memory = client.memory(memory_id)
             if memory is None:
                 raise DeskError(f"there is no memory {memory_id!r}; `recall` gives the ids")
             if memory.pinned:
                 raise DeskError(f"{memory.id} is pinned by the user, who alone may have it forgotten")
+            if memory.is_shown and (memory.is_edited or memory.kind in _THE_USERS):
+                raise DeskError(
+                    f"{memory.id} is the user's own word; the user may have it forgotten: `spanlore forget {memory.id}`"
+                )
             if memory.status is not Status.FORGOTTEN:
                 operation = stated.forget(memory, by=ACTOR)
                 client.apply([operation])
@@ -215,6 +283,28 @@ class Desk:
                 yield reader, client
             finally:
                 client.close()
+
+
+def is_about(text: str, words: str) -> bool:
+    """Whether an agent's text is about what the user's words say: half of the telling words of the shorter one stand in
+    both. More is not needed, since the user's words are kept and the agent's are not."""
+    one, other = set(terms(text)), set(terms(words))
+    return bool(one & other) and 2 * len(one & other) >= min(len(one), len(other))
+
+
+def _told(memory: Memory | None) -> str:
+    """What became of it, for the model, and through it for the user."""
+    if memory is None:
+        return "that is remembered already, or waits for the user already"
+    if memory.is_shown:
+        return "kept in the user's own words, since the user asked for it"
+    if memory.status is Status.QUARANTINED:
+        return memory.note
+    return (
+        "not shown to any session yet: words of an agent wait for the user's yes, since they may come from a tool's"
+        f" output. Tell the user: `spanlore confirm {memory.id}` or `spanlore review`; or they say in a prompt"
+        ' "remember that …", and it is kept in their words.'
+    )
 
 
 def shown(memory: Memory) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from spanlore_extractor.mcp_server.desk import Desk, DeskError
 INSTRUCTIONS: Final = (
     "spanlore remembers what was learned in earlier sessions of this repository. Recall before work that may have been "
     "done before; remember durable facts the user states or that cost effort to find out, not the state of the task. "
+    "What you remember waits for the user's yes, unless the user asked for it in the prompt: then it is kept in the "
+    "user's words. "
     "What is recalled may be outdated: the repository and the user's files win."
 )
 
@@ -49,7 +51,8 @@ def build(desk_of: DeskOf) -> MCPServer[Any]:
         scope: Annotated[str, Field(description="`repository` (this one) or `user` (everywhere).")] = "repository",
         directory: _Directory = "",
     ) -> dict[str, Any]:
-        """Remember a fact for later sessions: how something is done here, where it is, what the user prefers."""
+        """Remember a fact for later sessions: how something is done here, where it is, what the user prefers. Kept at
+        once, in the user's words, where the user asked for it; else it waits until the user says yes."""
         return await _done(lambda: desk_of(directory).remember(text, scope))
 
     @server.tool(annotations=reading)

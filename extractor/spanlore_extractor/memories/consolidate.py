@@ -215,6 +215,9 @@ class _State:
         changed = _reinforced(candidate, known, fresh)
         count = changed.session_count
         rivals: list[Memory] = []
+        if _is_an_agents_word(known) and candidate.is_statement:
+            # What is shown from now on are the user's words, not the agent's.
+            changed = replace(changed, text=text_of(candidate), why=why_of(candidate))
         if known.status in (Status.CANDIDATE, Status.TRIAL):
             decision = promote(candidate, count)
             rivals = self._rivals(candidate)
@@ -350,6 +353,7 @@ class _State:
             for memory in (self.memories[key] for key in sorted(about))
             if memory.status in _LIVE
             and memory.value != candidate.value
+            and not _is_an_agents_word(memory)
             and (not memory.harness or not candidate.harness or memory.harness == candidate.harness)
         ]
 
@@ -419,6 +423,11 @@ def _fresh(candidate: Candidate, known: Memory) -> list[Evidence]:
 
 def _is_counted(known: Memory, session_id: str) -> bool:
     return session_id in _sessions(known.evidence) or _digest(session_id) in known.seen
+
+
+def _is_an_agents_word(memory: Memory) -> bool:
+    """Whether nobody but an agent said it (`stated.remember`): it stands in nobody's way."""
+    return memory.status is Status.CANDIDATE and memory.source is Source.EXPLICIT and not memory.evidence
 
 
 def _reinforced(candidate: Candidate, known: Memory, fresh: Sequence[Evidence]) -> Memory:

@@ -1,6 +1,8 @@
 """What the user does to memories by hand (remember, edit, confirm, pin, forget), or an agent by MCP (remember, forget).
-Neither word needs evidence, only the shape check: an agent can run `spanlore remember` too. An agent's word is told as
-such and believed less."""
+
+The user's word needs no evidence, only the shape check. An agent's word is no evidence at all: a tool's output, a file
+or a web page may have put it into the agent's mouth. It waits as a candidate, which is shown to nobody, until the user
+says yes, or says the same in a prompt. It supersedes nothing, and brings nothing back that was ended."""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ from spanlore_extractor.mining.rules import rule_of
 __all__ = ["ACTOR", "MAX_STATEMENT_CHARS", "confirm", "edit", "forget", "pin", "remember"]
 
 _ASKED: Final = {"user": "The user asked", "agent": "An agent asked"}
+_SAID: Final = {"user": "the user said so", "agent": "an agent's word; waits for the user's yes"}
 MAX_STATEMENT_CHARS: Final = 340
 """So that the words fit into a memory's text with the date before them."""
 _PRIOR: Final = {"user": prior_of(Kind.EXPLICIT), "agent": (4.0, 1.0)}
@@ -27,10 +30,10 @@ def remember(
 ) -> list[Operation]:
     """Operations for "remember TEXT": the memory is added, or comes back; what says otherwise is superseded.
 
-    `by` is `user` or `agent`. Empty when it is remembered already.
+    `by` is `user` or `agent`, whose words become a candidate. Empty when it is remembered already, or waits already.
 
     Raises:
-        ValueError: nothing to remember, or too much.
+        ValueError: nothing to remember, or too much; or an agent wants back what was ended.
     """
     words = " ".join(text.split())
     if not words:
@@ -40,10 +43,15 @@ def remember(
     rule = rule_of(words)
     identity = memory_id(scope, Kind.EXPLICIT, rule.subject, rule.slot, rule.value)
     before = next((memory for memory in known if memory.id == identity), None)
+    is_users = by == ACTOR
     if before is not None and (before.is_shown or before.status is Status.QUARANTINED):
         return []
+    if before is not None and not is_users:
+        if before.status is Status.CANDIDATE:
+            return []
+        raise ValueError(f"it was remembered before and is {before.status.value}; only the user brings it back")
     shape = shape_of(words)
-    status = Status.QUARANTINED if shape else Status.ACTIVE
+    status = Status.QUARANTINED if shape else Status.ACTIVE if is_users else Status.CANDIDATE
     made = Memory(
         id=identity,
         kind=Kind.EXPLICIT,
@@ -61,9 +69,9 @@ def remember(
         created_at_ns=before.created_at_ns if before else now_ns,
         updated_at_ns=now_ns,
         valid_from_ns=now_ns,
-        note=f"waits for review: {shape}" if shape else f"the {by} said so",
+        note=f"waits for review: {shape}" if shape else _SAID[by],
         version=before.version + 1 if before else 1,
     )
     verb = Verb.QUARANTINED if shape else Verb.UPDATED if before else Verb.ADDED
     operations = [Operation(verb, made, made.note, by)]
-    return operations if shape else [*operations, *supersede(made, known, by)]
+    return [*operations, *supersede(made, known, by)] if status is Status.ACTIVE else operations

@@ -12,6 +12,8 @@ from spanlore_extractor.mining.hygiene import prose
 from spanlore_extractor.mining.session import Conversation, HumanStep
 
 MAX_STATEMENT_CHARS: Final = 300
+STATED_IN: Final = frozenset({Channel.USER_MESSAGE, Channel.QUEUED, Channel.REJECTION_REASON})
+"""Ways in which a person says something."""
 
 _ASKS: Final = re.compile(
     r"(?:^|[.!?\n]\s*|\b(?:please|pls|and|also|so|ok|okay)[,\s]+)(?:please\s+)?"
@@ -42,16 +44,20 @@ class Statement:
 
 def find_statements(conversation: Conversation) -> list[Statement]:
     """All of them, in order. A refused call's reason counts like a message."""
-    out = []
-    for step in conversation.steps:
-        if isinstance(step, HumanStep) and step.channel in (
-            Channel.USER_MESSAGE,
-            Channel.QUEUED,
-            Channel.REJECTION_REASON,
-        ):
-            found = _ASKS.search(prose(step.text))
-            if found:
-                quote = _MORE_THAN_ONE.split(found["what"].strip())[0].strip()
-                if 8 <= len(quote) <= MAX_STATEMENT_CHARS and not quote.endswith("?"):
-                    out.append(Statement(step, quote, bool(_EVERYWHERE.search(step.text))))
-    return out
+    return [
+        Statement(step, quote, is_for_everywhere(step.text))
+        for step in conversation.steps
+        if isinstance(step, HumanStep) and step.channel in STATED_IN and (quote := asked_for(step.text))
+    ]
+
+
+def asked_for(text: str) -> str:
+    """What a message asks to have remembered, in the person's words; '' when it asks for nothing."""
+    found = _ASKS.search(prose(text))
+    quote = _MORE_THAN_ONE.split(found["what"].strip())[0].strip() if found else ""
+    return quote if 8 <= len(quote) <= MAX_STATEMENT_CHARS and not quote.endswith("?") else ""
+
+
+def is_for_everywhere(text: str) -> bool:
+    """Whether a message says that it holds in all of the person's projects."""
+    return _EVERYWHERE.search(text) is not None

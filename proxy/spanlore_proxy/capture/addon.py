@@ -174,7 +174,7 @@ class CaptureAddon:
         except Exception as error:
             # The border to the agent's traffic: whatever was changed is put back.
             flow.request.headers.fields, flow.request.raw_content = fields, body
-            live.forwarded_body, live.insertions = live.sent_body, ()
+            live.forwarded_body, live.insertions, live.watched = live.sent_body, (), None
             live.injected = Injected(skipped=f"error:{type(error).__name__}")
             self._fault("request", error)
         self._arriving.discard(live)
@@ -283,12 +283,9 @@ class CaptureAddon:
         if not live.workplace.run_id:
             live.workplace = await self._workplaces.of(flow.client_conn.id, identity.cwd_hint)
         live.is_wanted = not self._is_off(live.workplace)
-        prepared = self._injector.prepare(
-            live.plain_body, endpoint, request, identity, live.workplace, exchange.request_headers
-        )
-        live.injected = prepared.injected
-        if prepared.alarm:
-            self._counts.add(counters.PREFIX_CHANGED, prepared.alarm)
+        headers = exchange.request_headers
+        prepared = self._with_memories(live.plain_body, endpoint, request, identity, live.workplace, headers)
+        live.injected, live.watched = prepared.injected, prepared.watched
         if prepared.insertions:
             body = encode(prepared.body, encoding) if encoding else prepared.body
             _set_body(flow.request, body)
@@ -296,6 +293,20 @@ class CaptureAddon:
             self._counts.add(counters.INJECTED)
         elif prepared.injected.skipped:
             self._counts.add(counters.SKIPPED, prepared.injected.skipped)
+
+    def _with_memories(
+        self,
+        body: bytes,
+        endpoint: Endpoint,
+        request: WireRequest | None,
+        identity: Identity,
+        workplace: Workplace,
+        headers: tuple[tuple[str, str], ...],
+    ) -> Prepared:
+        prepared = self._injector.prepare(body, endpoint, request, identity, workplace, headers)
+        if prepared.alarm:
+            self._counts.add(counters.PREFIX_CHANGED, prepared.alarm)
+        return prepared
 
     def _parsed(self, body: bytes, endpoint: Endpoint) -> WireRequest | None:
         try:
@@ -322,7 +333,7 @@ class CaptureAddon:
                 self._begun,
                 self._finish,
                 lambda error: self._fault("websocket", error),
-                self._injector.prepare if self._injects else None,
+                self._with_memories if self._injects else None,
             ),
             self._counts,
             self._clock_ns,

@@ -11,7 +11,8 @@ from typing import Final
 from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.capture.tap import ResponseTap
 from spanlore_proxy.conversation.agent import Identity
-from spanlore_proxy.injection.rewrite import Insertion
+from spanlore_proxy.injection.rewrite import Insertion, weave
+from spanlore_proxy.injection.upstream import Watched
 from spanlore_proxy.wire.content import decode
 from spanlore_proxy.wire.dialect import Endpoint
 from spanlore_proxy.wire.exchange import End, Exchange, Headers, strip_credentials, strip_query_credentials
@@ -79,6 +80,8 @@ class Captured:
     end_time_ns: int
     asked: Asked | None = None
     """None when the request never was whole, or could not be decoded."""
+    watched: Watched | None = None
+    """Set where the forwarded body is to be compared with the one before."""
 
     @property
     def size_bytes(self) -> int:
@@ -87,6 +90,12 @@ class Captured:
         plain = 0 if self.plain_body is self.sent_body else len(self.plain_body)
         parsed = PARSED * len(self.plain_body) if self.asked and self.asked.request else 0
         return 2048 + len(self.sent_body) + plain + forwarded + parsed + (self.tap.size_bytes if self.tap else 0)
+
+    @property
+    def upstream_body(self) -> bytes:
+        """The whole request as the provider has it, content-decoded: the very bytes that left; or, where these were
+        encoded or were but a message of a WebSocket, the whole body with the insertions."""
+        return self.forwarded_body if self.plain_body is self.sent_body else weave(self.plain_body, self.insertions)
 
     def exchange(self) -> Exchange:
         """The exchange, content-decoded and without credentials."""

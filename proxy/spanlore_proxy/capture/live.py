@@ -14,6 +14,7 @@ from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.capture.captured import Asked, Captured, Fields, RequestHead
 from spanlore_proxy.capture.tap import ResponseTap
 from spanlore_proxy.injection.rewrite import Insertion
+from spanlore_proxy.injection.upstream import Watched
 from spanlore_proxy.wire.exchange import End
 
 
@@ -36,6 +37,7 @@ class LiveExchange:
         "sent_body",
         "status_code",
         "tap",
+        "watched",
         "workplace",
     )
 
@@ -50,6 +52,8 @@ class LiveExchange:
         """The request, once it was read."""
         self.insertions: tuple[Insertion, ...] = ()
         self.injected = Injected()
+        self.watched: Watched | None = None
+        """Set where the forwarded body is compared with the one before."""
         self.workplace = Workplace()
         self.placing: asyncio.Task[None] | None = None
         """Finds the workplace while the exchange goes on already (WebSocket); it is not over before that."""
@@ -97,6 +101,7 @@ class LiveExchange:
             end=end,
             end_time_ns=now_ns,
             asked=self.asked,
+            watched=self.watched,
         )
 
     def let_go(self) -> None:

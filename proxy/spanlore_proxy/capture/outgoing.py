@@ -152,6 +152,7 @@ def with_memories(
     start, offset = shift
     headers = asked.exchange.request_headers
     prepared = prepare(live.plain_body, live.head.endpoint, request, asked.identity, live.workplace, headers)
+    live.watched = prepared.watched
     kept = tuple(one for one in prepared.insertions if one.offset >= start)
     live.injected = replace(prepared.injected, added_bytes=sum(len(one.data) for one in kept))
     if not kept:

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from spanlore.genai import jsontext
 from spanlore.otlp.codec import encode_request
 from spanlore.redaction.values import Redact
 from spanlore.settings import Settings
 from spanlore.spans.encode import encode, encode_observation
-from spanlore.spans.place import Workplace
+from spanlore.spans.place import Injected, Workplace
 from spanlore.spans.price import price_of
 from spanlore.spans.record import SpanRecord
 from spanlore_proxy.capture import counters
@@ -36,6 +37,8 @@ from spanlore_proxy.capture.strip import strip_records
 from spanlore_proxy.capture.wire_log import WireLog
 from spanlore_proxy.conversation.agent import at_workplace, identify
 from spanlore_proxy.conversation.tracker import ConversationState, Tracker, state_to_json
+from spanlore_proxy.injection.invariant import noted_alarm
+from spanlore_proxy.injection.upstream import UpstreamWatch
 from spanlore_proxy.wire.codecs import fold_exchange, read_request
 from spanlore_proxy.wire.exchange import Exchange
 from spanlore_proxy.wire.openai_responses.stored import StoredResponses
@@ -90,11 +93,13 @@ class Recorder:
         on_spooled: Callable[[], None] = lambda: None,
         give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
         is_alive: Callable[[str], bool | None] = lambda run_id: None,
+        on_prefix_changed: Callable[[str, str], None] = lambda conversation, section: None,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         """`refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in the thread;
         `give_way(is_urgent)` before each piece of work, and may wait until agents are served; `is_alive(run_id)` as in
-        `Tracker.close_idle`."""
+        `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was forwarded differs from what was
+        forwarded before, and the client did not change it."""
         self._spool = spool
         self._tracker = tracker
         self._stored = StoredResponses()
@@ -109,6 +114,8 @@ class Recorder:
         self._on_spooled = on_spooled
         self._give_way = give_way
         self._is_alive = is_alive
+        self._on_prefix_changed = on_prefix_changed
+        self._watch = UpstreamWatch()
         self._is_stopping = False
         self._clock_ns = clock_ns
         self._queue: queue.SimpleQueue[Captured | None] = queue.SimpleQueue()
@@ -217,7 +224,8 @@ class Recorder:
         self._give_way(self._is_urgent)
         workplace = self._refresh(captured.workplace)
         identity = at_workplace(asked.identity, workplace.harness)
-        observed = self._tracker.observe(exchange, request, response, identity, workplace, captured.injected)
+        injected = self._compared(captured, asked.request)
+        observed = self._tracker.observe(exchange, request, response, identity, workplace, injected)
         self._give_way(self._is_urgent)
         inference, in_inference = redact_inference(observed.inference, self._redact)
         observation, in_observation = redact_observation(observed.observation, self._redact)
@@ -235,6 +243,30 @@ class Recorder:
         self._give_way(self._is_urgent)
         # At once, since a parsed request is five times its body and a group would hold on to many.
         self._log_request(captured, records[-1].span_id.hex(), exchange.request_body, request)
+
+    def _compared(self, captured: Captured, request: WireRequest | None) -> Injected:
+        """What was injected; with a note, where the upstream body does not go on from the one before and the client did
+        not change it."""
+        watched = captured.watched
+        if watched is None or request is None:
+            return captured.injected
+        if self._queued_bytes > URGENT_BYTES:
+            self._watch.forget(watched.conversation)
+            return captured.injected
+        try:
+            document = request.document
+            forwarded = jsontext.loads(captured.upstream_body) if captured.insertions else document
+            section = self._watch.check(watched, request.dialect, document, forwarded, len(captured.plain_body))
+        except (ValueError, TypeError, RecursionError) as error:
+            # A body too strange to be compared must not cost its record.
+            self._watch.forget(watched.conversation)
+            self._degraded("prefix_watch", error)
+            return captured.injected
+        if not section:
+            return captured.injected
+        self._counts.add(counters.PREFIX_CHANGED, f"upstream_{section}")
+        self._on_prefix_changed(watched.conversation, section)
+        return noted_alarm(captured.injected)
 
     def _is_urgent(self) -> bool:
         return self._is_stopping or self._queued_bytes > URGENT_BYTES or self.lag_ns > MAX_LAG_NS

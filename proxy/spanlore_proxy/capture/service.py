@@ -91,14 +91,16 @@ class ProxyService:
         self._base_urls = BaseUrls(self._runs, self.counts)
         self._workplaces = Workplaces(self._runs, Checkouts())
         self._closing.callback(self._workplaces.close)
+        self._loop = asyncio.get_running_loop()
         self._recorder = self._make_recorder()
+        self._injector = self._make_injector()
         is_opened = OpenedHosts(settings.proxy.hosts, upstreams)
         self.addon = CaptureAddon(
             is_opened=is_opened,
             upstreams=upstreams,
             base_urls=self._base_urls,
             workplaces=self._workplaces,
-            injector=self._make_injector(),
+            injector=self._injector,
             submit=self._recorder.submit,
             is_off=lambda workplace: is_off(workplace, settings.capture.off_repositories),
             settings=settings,
@@ -218,8 +220,14 @@ class ProxyService:
             refresh=self._workplaces.refreshed,
             on_spooled=self._shipper.wake,
             is_alive=self._runs.is_alive,
+            on_prefix_changed=self._switch_off,
             give_way=QuietMoments(asyncio.get_running_loop(), lambda: self.addon.is_serving()).wait,
         )
+
+    def _switch_off(self, conversation: str, section: str) -> None:
+        """Called in the recorder's thread; the injector lives on the loop."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: so is the proxy
+            self._loop.call_soon_threadsafe(self._injector.switch_off, conversation, section)
 
     def _make_injector(self) -> Injector:
         ledger = self._open("ledger_db", self._paths.proxy_db, LedgerDb)

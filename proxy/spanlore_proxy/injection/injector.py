@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -22,13 +22,14 @@ from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.conversation.agent import Identity, at_workplace
 from spanlore_proxy.injection import wording
 from spanlore_proxy.injection.facts import RequestFacts, conversation_key, is_bypassed, read_facts
-from spanlore_proxy.injection.invariant import PrefixWatch
+from spanlore_proxy.injection.invariant import PrefixWatch, noted_alarm
 from spanlore_proxy.injection.layouts.table import LAYOUTS
 from spanlore_proxy.injection.ledger import Entry, LedgerStore
 from spanlore_proxy.injection.offsets import OffsetError
-from spanlore_proxy.injection.policy import Placed, Plan, decide
+from spanlore_proxy.injection.policy import Placed, Plan, decide, replay
 from spanlore_proxy.injection.rewrite import Addition, Insertion, Rewritten, insert
 from spanlore_proxy.injection.selection import Note, select
+from spanlore_proxy.injection.upstream import Watched
 from spanlore_proxy.wire.dialect import Endpoint, Kind
 from spanlore_proxy.wire.request import WireRequest
 
@@ -51,6 +52,8 @@ class Prepared:
     insertions: tuple[Insertion, ...] = ()
     alarm: str = ""
     """What of the prefix would have changed by our doing (`invariant`); nothing was inserted then."""
+    watched: Watched | None = None
+    """Set where the forwarded body is to be compared with the one before (`upstream`)."""
 
 
 class _DeadlineError(Exception):
@@ -80,6 +83,8 @@ class Injector:
         self._watch = PrefixWatch()
         self._off: set[str] = set()
         """Conversations that raised the prefix alarm."""
+        self._watched: Watched | None = None
+        """Of the request at hand, as soon as it is known."""
         self._deadline_ns = round(settings.injection.deadline_ms * 1_000_000)
 
     def prepare(
@@ -94,6 +99,7 @@ class Injector:
         """The body to forward and what was done. `body` is content-decoded, `request` the same body parsed, None when
         it could not be. Never raises."""
         started_ns = self._clock_ns()
+        self._watched = None
         try:
             prepared = self._prepare(body, endpoint, request, identity, workplace, headers, started_ns)
         except _DeadlineError:
@@ -108,7 +114,17 @@ class Injector:
             # The border to the agent's traffic: no fault of ours may cost it a request. Told by the reason and the log.
             _log.exception("nothing injected")
             prepared = _untouched(body, f"error:{type(error).__name__}")
-        return _timed(prepared, self._clock_ns() - started_ns)
+        injected = replace(prepared.injected, overhead_ns=self._clock_ns() - started_ns)
+        return replace(prepared, injected=injected, watched=self._watched)
+
+    def switch_off(self, conversation: str, why: str) -> None:
+        """Nothing is inserted into the conversation from here on, also by a restarted proxy."""
+        _log.error("the prefix of %s changed by our doing (%s): injection is off for it", conversation, why)
+        self._off.add(conversation)
+        try:
+            self._ledger.save(Entry(conversation, is_decided=True, is_off=True, updated_at_ns=self._now_ns()))
+        except OSError as error:
+            _log.warning("that it is off can't be written, a restarted proxy will not know it: %s", error)
 
     def _prepare(
         self,
@@ -126,9 +142,19 @@ class Injector:
             return _untouched(body, refused)
         snapshot = self._snapshot()
         conversation = conversation_key(request, identity, workplace)
-        entry = self._ledger.load(conversation)
-        if conversation in self._off or (entry is not None and entry.is_off):
+        if conversation in self._off:
             return _untouched(body, "alarm")
+        is_continued = LAYOUTS[request.dialect].is_continued(request)
+        watched = Watched(conversation, not identity.session_id, None, is_continued)
+        has_own_prefix = identity.call_class is CallClass.COMPACTION and not request.raw_tools
+        self._watched = None if has_own_prefix else watched
+        entry = self._ledger.load(conversation)
+        if entry is not None and entry.is_off:
+            self._watched = None
+            return _untouched(body, "alarm")
+        holds_any = snapshot.holds_any(workplace.repository)
+        if not holds_any and (entry is None or not entry.placements):
+            self._watched = None  # nothing is inserted, and nothing was
         facts = read_facts(
             request,
             identity,
@@ -136,12 +162,11 @@ class Injector:
             conversation=conversation,
             entry=entry,
             programs=snapshot.failing_programs(workplace.repository) if identity.call_class in _ANSWERED else _NONE,
-            wants_prompt=identity.call_class is CallClass.MAIN and snapshot.holds_any(workplace.repository),
+            wants_prompt=identity.call_class is CallClass.MAIN and holds_any,
         )
-        self._check_deadline(started_ns)
-        plan = decide(facts, snapshot, entry, self._settings.injection, self._now_ns())
-        rewritten = _rewrite(body, request, plan)
-        self._check_deadline(started_ns)
+        if self._watched is not None:
+            self._watched = replace(watched, epoch=facts.epoch)
+        plan, rewritten = self._decided(body, request, facts, snapshot, entry, started_ns)
         if plan.entry is not None:
             try:
                 self._ledger.save(plan.entry)
@@ -154,16 +179,36 @@ class Injector:
             return self._switched_off(body, facts, alarm)
         return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
 
+    def _decided(
+        self,
+        body: bytes,
+        request: WireRequest,
+        facts: RequestFacts,
+        snapshot: Snapshot,
+        entry: Entry | None,
+        started_ns: int,
+    ) -> tuple[Plan, Rewritten]:
+        """The plan and its body. Past the deadline nothing new is placed; what stands there already is, since leaving
+        it out would cost the whole cached prefix.
+
+        Raises:
+            _DeadlineError: it is late, and nothing stands there.
+        """
+        if not self._is_late(started_ns):
+            plan = decide(facts, snapshot, entry, self._settings.injection, self._now_ns())
+            rewritten = _rewrite(body, request, plan)
+            if not self._is_late(started_ns):
+                return plan, rewritten
+        plan = replay(facts, entry, self._settings.injection)
+        if not plan.placed:
+            raise _DeadlineError
+        return plan, _rewrite(body, request, plan)
+
     def _switched_off(self, body: bytes, facts: RequestFacts, alarm: str) -> Prepared:
         """The untouched body, and nothing for this conversation from here on."""
-        _log.error("the prefix of %s would change (%s): injection is off for it", facts.conversation, alarm)
-        self._off.add(facts.conversation)
-        try:
-            self._ledger.save(Entry(facts.conversation, is_decided=True, is_off=True, updated_at_ns=self._now_ns()))
-        except OSError as error:
-            _log.warning("that it is off can't be written, a restarted proxy will not know it: %s", error)
-        note = {"kind": "alarm", "state": "skipped", "memory_ids": [], "reason": "prefix_changed", "first": False}
-        return Prepared(body, Injected(placements_json=orjson.dumps([note]).decode(), skipped="alarm"), (), alarm)
+        self._watched = None
+        self.switch_off(facts.conversation, alarm)
+        return Prepared(body, noted_alarm(Injected(skipped="alarm")), (), alarm)
 
     def _refuse(
         self,
@@ -195,9 +240,8 @@ class Injector:
             return "unknown_project"
         return "off_repository" if is_off(workplace, self._settings.capture.off_repositories) else ""
 
-    def _check_deadline(self, started_ns: int) -> None:
-        if self._clock_ns() - started_ns > self._deadline_ns:
-            raise _DeadlineError
+    def _is_late(self, started_ns: int) -> bool:
+        return self._clock_ns() - started_ns > self._deadline_ns
 
 
 def client_block(
@@ -228,12 +272,6 @@ def _rewrite(body: bytes, request: WireRequest, plan: Plan) -> Rewritten:
 
 def _untouched(body: bytes, skipped: str) -> Prepared:
     return Prepared(body, Injected(skipped=skipped))
-
-
-def _timed(prepared: Prepared, overhead_ns: int) -> Prepared:
-    was = prepared.injected
-    injected = Injected(was.memory_ids, was.added_bytes, was.placements_json, was.skipped, overhead_ns)
-    return Prepared(prepared.body, injected, prepared.insertions, prepared.alarm)
 
 
 def _injected(plan: Plan, client_ids: tuple[str, ...], rewritten: Rewritten) -> Injected:

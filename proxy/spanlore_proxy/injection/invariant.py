@@ -19,10 +19,13 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+import orjson
+
 from spanlore.genai.inference import CallClass
+from spanlore.spans.place import Injected
 from spanlore_proxy.injection.facts import RequestFacts
 from spanlore_proxy.injection.policy import Placed
 from spanlore_proxy.injection.rewrite import SYSTEM
@@ -80,6 +83,13 @@ class PrefixWatch:
         self._last.move_to_end(conversation)
         while len(self._last) > self._max_conversations:
             self._last.popitem(last=False)
+
+
+def noted_alarm(injected: Injected) -> Injected:
+    """The same with the alarm among its placements: so the request's lost cache reads are found later."""
+    placements = orjson.loads(injected.placements_json) if injected.placements_json else []
+    note = {"kind": "alarm", "state": "skipped", "memory_ids": [], "reason": "prefix_changed", "first": False}
+    return replace(injected, placements_json=orjson.dumps([*placements, note]).decode())
 
 
 def _change(

@@ -86,15 +86,21 @@ def decide(
     return _place(facts, snapshot, entry, settings, now_ns)
 
 
+def replay(facts: RequestFacts, entry: Entry | None, settings: InjectionSettings) -> Plan:
+    """What stands in the conversation already and nothing new: for when there is no time to decide."""
+    is_left_alone = facts.is_attested and settings.attested != "rewrite"
+    has_own_prefix = facts.call_class is CallClass.COMPACTION and not facts.has_tools
+    known = _known(facts, entry)
+    return Plan(() if is_left_alone or has_own_prefix else _replay(facts, known))
+
+
 # --- a request that may be rewritten ---------------------------------------------------------------------------------
 
 
 def _place(
     facts: RequestFacts, snapshot: Snapshot, entry: Entry | None, settings: InjectionSettings, now_ns: int
 ) -> Plan:
-    is_restart = entry is not None and facts.is_derived and entry.has_answer and not facts.has_answer
-    known = entry if entry is not None and not is_restart else Entry(facts.conversation)
-    draft = Draft(facts, snapshot, settings, now_ns, known)
+    draft = Draft(facts, snapshot, settings, now_ns, _known(facts, entry))
     if facts.call_class is CallClass.MAIN:
         _decide_block(draft)
     else:
@@ -108,6 +114,12 @@ def _place(
     placed = _replay(facts, draft.entry, draft.new)
     saved = dataclasses.replace(draft.entry, updated_at_ns=now_ns) if draft.is_changed else None
     return Plan(placed, saved, tuple(draft.notes), "" if placed else draft.skipped)
+
+
+def _known(facts: RequestFacts, entry: Entry | None) -> Entry:
+    """What the ledger says of this conversation. One whose key is derived begins anew with the same opening."""
+    is_restart = entry is not None and facts.is_derived and entry.has_answer and not facts.has_answer
+    return entry if entry is not None and not is_restart else Entry(facts.conversation)
 
 
 def _decide_block(draft: Draft) -> None:

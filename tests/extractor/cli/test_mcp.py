@@ -52,11 +52,12 @@ async def test_stdio(collector: Collecting, checkout: Path) -> None:
     server = StdioServerParameters(command=sys.executable, args=command, env=collector.environment, cwd=str(checkout))
     async with Client(server) as client:
         made = await client.call_tool("remember", {"text": "The stdio walrus is called Egbert."})
-        found = await client.call_tool("recall", {"query": "walrus"})
+        found = await client.call_tool("session_info", {})
 
     assert made.is_error is not True, text_of(made)
     assert "example.org/stdio/app" in text_of(made)
-    assert "Egbert" in text_of(found)
+    assert "Egbert" in text_of(made)
+    assert "example.org/stdio/app" in text_of(found)
 
 
 async def test_http(collector: Collecting, url: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
+from spanlore.memory.changes import confirm
 from spanlore.settings import Paths, Settings
 from spanlore_extractor.mcp_server.desk import Desk
 from spanlore_extractor.mcp_server.server import build
@@ -47,19 +48,25 @@ async def test_tools_are_described(collector: Collecting) -> None:
 
 
 async def test_through_the_protocol(collector: Collecting) -> None:
-    """Remembered, recalled and forgotten by calls; every tool answers with an object."""
+    """Remembered, recalled and forgotten by calls; every tool answers with an object. What an agent remembers by itself
+    waits for the user."""
     async with client_of(collector.paths) as client:
         made = data(await client.call_tool("remember", {"text": "Deploy with make ship."}))
+        before = data(await client.call_tool("recall", {"query": "deploy"}))
+        memory = collector.client.memory(made["memory"]["id"])
+        assert memory is not None
+        collector.client.apply(confirm(memory, [], time.time_ns()))
         found = data(await client.call_tool("recall", {"query": "deploy"}))
         elsewhere = data(await client.call_tool("recall", {"query": "deploy", "directory": "example.org/other"}))
         for name in ("session_info", "switch_context"):
             assert data(await client.call_tool(name, {}))["repository"] == "example.org/mcp/app"
         assert data(await client.call_tool("reflect", {"dry_run": True}))["dry_run"] is True
-        gone = data(await client.call_tool("forget", {"memory_id": made["memory"]["id"]}))
+        refused = await client.call_tool("forget", {"memory_id": made["memory"]["id"]})
 
+    assert (made["remembered"], made["waits"], before["memories"]) == (False, True, [])
     assert [memory["id"] for memory in found["memories"]] == [made["memory"]["id"]]
     assert elsewhere["memories"] == []
-    assert gone["forgotten"] is True
+    assert refused.is_error is True
 
 
 @pytest.mark.parametrize(

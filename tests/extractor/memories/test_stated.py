@@ -27,6 +27,29 @@ def test_remembered_at_once() -> None:
     assert memory.text == 'The user asked to have this remembered (2026-11-30): "run the tests with make check"'
 
 
+def test_an_agents_word_waits() -> None:
+    """As a candidate, told as an agent's, once; it supersedes nothing, and the user's same word makes it active."""
+    [users] = remember("run the tests with tox", SCOPE, [], START_NS)
+    [operation] = remember("run the tests with make", SCOPE, [users.memory], START_NS, by="agent")
+    known = [users.memory, operation.memory]
+    said, ended = remember("run the tests with make", SCOPE, known, START_NS + 1)
+
+    assert (operation.actor, operation.memory.status) == ("agent", Status.CANDIDATE)
+    assert operation.memory.text.startswith("An agent asked")
+    assert remember("Run the tests with make.", SCOPE, known, START_NS + 1, by="agent") == []
+    assert (said.memory.id, said.memory.status) == (operation.memory.id, Status.ACTIVE)
+    assert said.memory.text.startswith("The user asked")
+    assert ended.memory.id == users.memory.id
+
+
+def test_what_was_ended_no_agent_brings_back() -> None:
+    """Forgotten or superseded: only its user may."""
+    [made] = remember("we use tabs", SCOPE, [], START_NS)
+
+    with pytest.raises(ValueError, match="only the user"):
+        remember("we use tabs", SCOPE, [forget(made.memory).memory], START_NS + 1, by="agent")
+
+
 def test_twice_is_once() -> None:
     """What is remembered already is not added again."""
     [operation] = remember("we use tabs", SCOPE, [], START_NS)

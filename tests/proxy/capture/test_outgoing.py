@@ -17,6 +17,7 @@ from spanlore.signature.failure import failure_signature
 from spanlore_proxy.capture.outgoing import Outgoing
 from spanlore_proxy.capture.wire_log import WireLogReader
 from spanlore_proxy.injection.injector import Prepared
+from spanlore_proxy.injection.ledger import Entry
 from spanlore_proxy.wire.websocket import TEXT, Agreed, MessageReader, SocketMessage
 from support.capture_proxy import running_proxy
 from support.responses_socket import (
@@ -381,3 +382,58 @@ async def test_a_fault_of_ours_costs_nothing(tmp_path: Path) -> None:
     assert got == list(ANSWERS)
     assert len(api.received) == 4
     assert proxy.service.counts.snapshot()["passthrough"] == {"websocket:RuntimeError": 1}
+
+
+class Forgetful:
+    """A ledger that loses what it was given."""
+
+    def load(self, conversation: str) -> Entry | None:
+        return None
+
+    def save(self, entry: Entry) -> None:
+        pass
+
+
+async def test_a_changed_prefix_is_counted_on_a_socket_too(tmp_path: Path) -> None:
+    """A history that comes again on another connection, and the ledger has lost what stood in it: the request goes out
+    as the client sent it, the alarm is counted, and injection is off for that conversation."""
+    give_memory(tmp_path)
+    history = [*preamble(), LONG]
+    async with (
+        socket_server(playing(*ANSWERS[1:], *ANSWERS[1:])) as api,
+        running_proxy(tmp_path, upstreams={HOST: api.url}, injection={"withhold_share": 0}) as proxy,
+    ):
+        async with codex(proxy) as socket:
+            await ask(socket, create(history))
+        proxy.service._injector._ledger = Forgetful()
+        history += [said_item("I will run them."), call_item("call_1", "pytest"), output(3, "call_1", "1 failed")]
+        for _ in range(2):
+            async with codex(proxy) as socket:
+                await ask(socket, create(history))
+        counted = proxy.service.counts.snapshot()
+
+    assert [len(one["input"]) for one in api.received] == [5, 7, 7]
+    assert counted["prefix_changed"] == {"system": 1}
+    assert counted["skipped"]["alarm"] == 2
+
+
+async def test_what_a_socket_carries_goes_on_from_what_it_carried(tmp_path: Path) -> None:
+    """Messages that go on from what the server holds, a failure's hint among them, and then the whole history on
+    another connection: nothing before the tail is seen to change."""
+    failed = failure_signature("exec_command", "pytest", "boom", 3)
+    give_memory(tmp_path, Trigger((failed.hash,), failed.program, failed.error_class))
+    async with (
+        socket_server(playing(*ANSWERS, *ANSWERS[1:])) as api,
+        running_proxy(tmp_path, upstreams={HOST: api.url}, injection={"withhold_share": 0}) as proxy,
+    ):
+        async with codex(proxy) as socket:
+            await session(socket)
+        history = [*preamble(), text_item("user", "fix it"), said_item("Running."), call_item("call_1", "pytest")]
+        async with codex(proxy) as socket:
+            await ask(socket, create([*history, output(3, "call_1", "boom")]))
+        await proxy.collector.chats(4)
+        counted = proxy.service.counts.snapshot()
+
+    assert api.received
+    assert counted["injected"]["total"] >= 2
+    assert "prefix_changed" not in counted

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from spanlore.otlp.codec import decode_request
@@ -25,6 +26,8 @@ from spanlore_proxy.capture.strip import CONTENT
 from spanlore_proxy.capture.wire_log import WireLog, WireLogReader
 from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.conversation.tracker import Tracker, state_from_json
+from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert
+from spanlore_proxy.injection.upstream import Watched
 from spanlore_proxy.wire.codecs import learn_request, read_request
 from spanlore_proxy.wire.exchange import End
 from spanlore_proxy.wire.history import Histories
@@ -60,6 +63,7 @@ def recording(
     tracker: Tracker | None = None,
     give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
     is_alive: Callable[[str], bool | None] = lambda run_id: None,
+    on_prefix_changed: Callable[[str, str], None] = lambda conversation, section: None,
     **settings: Any,
 ) -> Iterator[Recording]:
     """A started recorder on real files."""
@@ -80,6 +84,7 @@ def recording(
         refresh=lambda workplace: replace(workplace, branch="now"),
         give_way=give_way,
         is_alive=is_alive,
+        on_prefix_changed=on_prefix_changed,
     )
     recorder.start()
     try:
@@ -121,6 +126,38 @@ def test_the_log_is_found_by_the_chat_spans_id(tmp_path: Path) -> None:
     assert found is not None
     assert found.body.encode() == request_body()
     assert chat.attributes[lore.REQUEST_ID] == chat.span_id.hex()
+
+
+def sent_on(document: dict[str, Any], *, with_block: bool) -> Captured:
+    """A request of one conversation, forwarded with a block at the end of its system prompt or without."""
+    body = orjson.dumps(document)
+    item = captured(body)
+    endpoint, exchange = item.head.endpoint, request_exchange(item.head, body)
+    request = read_request(body, endpoint)
+    item = replace(
+        item, asked=Asked(exchange, request, identify(exchange, request, endpoint)), watched=Watched("c", False, "")
+    )
+    if not with_block:
+        return item
+    made = insert(body, request, [Addition(SYSTEM, "<spanlore-memory>")])
+    return replace(item, forwarded_body=made.body, insertions=made.insertions)
+
+
+def test_a_prefix_that_the_proxy_changed_is_counted_and_told(tmp_path: Path) -> None:
+    """From the bodies that left: the second request lacks what the first had, and the client did not change that. The
+    span says so, and whoever has to end injection is told."""
+    told: list[tuple[str, str]] = []
+    opening = {"messages": [{"role": "user", "content": "hi"}], "system": "You are an agent.", "model": "claude-x"}
+    more = [{"role": "assistant", "content": "yes"}, {"role": "user", "content": "go on"}]
+    later = {**opening, "messages": [*opening["messages"], *more]}
+    with recording(tmp_path, on_prefix_changed=lambda *change: told.append(change)) as it:
+        for document, with_block in ((opening, True), (later, True), (later, False)):
+            it.recorder.submit(sent_on(document, with_block=with_block))
+        spans = chats(it.end())
+
+    assert it.counts.snapshot()["prefix_changed"] == {"upstream_system": 1}
+    assert told == [("c", "system")]
+    assert ["alarm" in str(span.attributes.get(lore.INJECTED_PLACEMENTS, "")) for span in spans] == [False, False, True]
 
 
 def test_secrets_reach_neither_spool_nor_log(tmp_path: Path) -> None:

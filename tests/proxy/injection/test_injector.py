@@ -1,6 +1,7 @@
 """The façade: refusals, the deadline, faults of ours, and what is told about each request."""
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -98,6 +99,22 @@ def test_after_the_deadline_the_untouched_body_goes_out(slow_step: int) -> None:
     assert prepared.injected.skipped == "deadline"
     assert isinstance(rig.ledger, MemoryLedger)
     assert rig.ledger.entries == {}
+
+
+@pytest.mark.parametrize("slow_step", [2, 3])
+def test_after_the_deadline_what_stands_is_replayed(slow_step: int) -> None:
+    """Leaving it out would cost the whole cached prefix; nothing new is placed, and the ledger stays."""
+    now: Iterator[int] = itertools.repeat(0)
+    rig, talk = Rig([FIX], clock_ns=lambda: next(now)), Talk()
+    first = rig.send(talk.ask("fix it"))
+    assert isinstance(rig.ledger, MemoryLedger)
+    entries = dict(rig.ledger.entries)
+    now = itertools.chain([0] * (slow_step - 1), itertools.repeat(51 * MS))
+    late = rig.send(talk.fail())
+
+    assert [one.data for one in late.insertions] == [one.data for one in first.insertions]
+    assert rig.ledger.entries == entries
+    assert rig.changed == []
 
 
 def test_within_the_deadline_the_overhead_is_told() -> None:
@@ -286,6 +303,7 @@ def test_a_conversation_of_any_dialect(name: str, session_id: str | None) -> Non
     for before, after in itertools.pairwise(sent):
         turns = turns_of(before.body)
         assert turns_of(after.body)[: len(turns)] == turns
+    assert rig.changed == []
 
 
 def test_call_ids_that_come_again_do_not_lose_a_hint() -> None:
@@ -319,6 +337,7 @@ def test_a_message_in_its_other_form_keeps_its_hint(name: str) -> None:
 
     assert said(first, "spanlore-hint") == said(later, "spanlore-hint") != []
     assert said(first, "spanlore-memory") == said(later, "spanlore-memory") != []
+    assert "messages" not in rig.changed or not isinstance(talk, ChatTalk)
 
 
 @pytest.mark.parametrize("name", TALKS)

@@ -7,6 +7,8 @@ import orjson
 import pytest
 
 from spanlore.recall.snapshot import Snapshot
+from spanlore.spans.place import Injected
+from spanlore_proxy.injection.invariant import noted_alarm
 from spanlore_proxy.injection.ledger import Entry, MemoryLedger
 from support.injecting import Rig, Talk, failure_trigger, make_memory, who
 
@@ -95,6 +97,7 @@ def test_a_long_conversation_raises_none() -> None:
         alarms.append(rig.send(body).alarm)
 
     assert set(alarms) == {""}
+    assert rig.changed == []
     assert len(entry_of(rig).hints) >= 2
 
 
@@ -113,6 +116,7 @@ def test_what_the_client_changes_is_its_own_doing() -> None:
 
     assert [one.alarm for one in prepared] == ["", "", ""]
     assert all(one.insertions for one in prepared)
+    assert rig.changed == []
 
 
 def test_a_request_that_is_sent_again_raises_none() -> None:
@@ -126,6 +130,7 @@ def test_a_request_that_is_sent_again_raises_none() -> None:
 
     assert (again.alarm, len(again.insertions)) == ("", 1)
     assert rig.send(talk.run("ok")).alarm == ""
+    assert rig.changed == []
 
 
 def test_conversations_with_a_derived_key_may_take_turns() -> None:
@@ -137,3 +142,32 @@ def test_conversations_with_a_derived_key_may_take_turns() -> None:
               ((one, "pytest -q"), (other, "make"), (one, "pytest -q"), (other, "pytest -q"))]  # fmt: skip
 
     assert alarms == [""] * 4
+    assert rig.changed == []
+
+
+def test_a_fault_that_leaves_the_block_out_is_seen_in_the_body() -> None:
+    """No plan was made that could have been compared: the bodies tell, and injection can be switched off by that."""
+    rig, talk = begun()
+
+    def broken(*args: object) -> int:
+        raise RuntimeError("the clock stopped")
+
+    rig.injector._now_ns = broken
+    prepared = rig.send(talk.run("ok"))
+    rig.restart()
+    rig.injector.switch_off(entry_of(rig).conversation, rig.changed[0])
+    rig.restart()
+    later = rig.send(talk.run("ok"))
+
+    assert prepared.injected.skipped == "error:RuntimeError"
+    assert rig.changed == ["system"]
+    assert (later.insertions, later.injected.skipped, later.watched) == ((), "alarm", None)
+
+
+def test_an_alarm_is_told_beside_what_was_placed() -> None:
+    """The ledgers of cost find the request by it."""
+    placements = '[{"kind":"session_block"}]'
+    told = noted_alarm(Injected(memory_ids=("m-1",), placements_json=placements))
+
+    assert [one["kind"] for one in orjson.loads(told.placements_json)] == ["session_block", "alarm"]
+    assert told.memory_ids == ("m-1",)

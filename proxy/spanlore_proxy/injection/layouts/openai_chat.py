@@ -8,6 +8,8 @@
   results of parallel calls, or behind them all; servers that fill chat templates, and strict ones, want nothing but
   `tool` messages after a message with calls. The content of a `tool` message may be any text, so this breaks nobody,
   and nothing is nearer to the failure. Behind a prompt it goes inside the user's message in the same way.
+- In a list it goes inside the quotes of the last text. Clients that mark their newest message send it as a list and
+  later as a text (qwen-code); so both are one upstream.
 """
 
 from __future__ import annotations
@@ -53,7 +55,11 @@ def _hint(request: WireRequest, index: int, texts: Sequence[str]) -> list[Piece]
     message = request.raw_messages[index] if 0 <= index < len(request.raw_messages) else {}
     if message.get("role") not in _RESULT_ROLES and message.get("role") != _PROMPT_ROLE:
         raise OffsetError(f"message {index} is neither a tool's nor a user's")
-    return [extended((MESSAGES_KEY, _leading(request) + index, "content"), message.get("content"), texts, text_block)]
+    content, path = message.get("content"), (MESSAGES_KEY, _leading(request) + index, "content")
+    last = content[-1] if isinstance(content, list) and content else None
+    if isinstance(last, dict) and last.get("type") == "text" and isinstance(last.get("text"), str):
+        return [extended((*path, len(content or ()) - 1, "text"), last["text"], texts, text_block)]
+    return [extended(path, content, texts, text_block)]
 
 
 def _leading(request: WireRequest) -> int:

@@ -58,7 +58,7 @@ def expected(document: dict[str, Any], additions: list[Addition]) -> dict[str, A
     texts = [addition.text for addition in additions if addition.index == SYSTEM]
     for addition in additions:
         if addition.index != SYSTEM:
-            extend(messages[leading + addition.index], addition.text)
+            extend_last(messages[leading + addition.index], addition.text)
         elif leading:
             extend(messages[leading - 1], addition.text)
     if texts and not leading:
@@ -73,6 +73,39 @@ def extend(message: dict[str, Any], text: str) -> None:
         content.append({"type": "text", "text": text})
     else:
         message["content"] = f"{content}\n\n{text}" if content else text
+
+
+def extend_last(message: dict[str, Any], text: str) -> None:
+    """More of the last text of a list, as it would be of the text that the list stands for."""
+    content = message["content"]
+    if isinstance(content, list) and content and content[-1].get("type") == "text":
+        content[-1]["text"] += f"\n\n{text}" if content[-1]["text"] else text
+    else:
+        extend(message, text)
+
+
+@pytest.mark.parametrize("role", ["tool", "user"])
+def test_both_forms_of_a_message_are_one_upstream(role: str) -> None:
+    """Sent as a list while it is the newest and marked, and as a text later: the same text with the same hint."""
+    message = {"role": role, "tool_call_id": "c", "content": "failed"}
+    marked = {"type": "text", "text": "failed", "cache_control": {"type": "ephemeral"}}
+    bodies = [orjson.dumps({"messages": [one]}) for one in (message, {**message, "content": [marked]})]
+    texts, lists = [
+        orjson.loads(insert(body, parse_request(body), [Addition(0, "hint")]).body)["messages"][0]["content"]
+        for body in bodies
+    ]
+
+    assert texts == lists[0]["text"] == "failed\n\nhint"
+    assert lists == [{**marked, "text": texts}]
+
+
+def test_an_image_is_followed_by_a_text_of_its_own() -> None:
+    """There is no text at the end to go on in."""
+    content = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+    body = orjson.dumps({"messages": [{"role": "user", "content": content}]})
+    [message] = orjson.loads(insert(body, parse_request(body), [Addition(0, "hint")]).body)["messages"]
+
+    assert message["content"] == [*content, {"type": "text", "text": "hint"}]
 
 
 def test_a_second_system_message_at_the_end_is_left_alone() -> None:

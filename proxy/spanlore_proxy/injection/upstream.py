@@ -1,0 +1,300 @@
+"""What really goes upstream: consecutive whole bodies of a conversation, compared in the order that caches read them.
+
+`invariant` checks a plan before it is carried out. This reads what was forwarded, after the request has left, and knows
+nothing of plans, layouts or the ledger: both the client's body and the forwarded one are taken apart into canonical
+parts (each tool, each block of the system prompt, each message; no `cache_control`, a text and its list of one block
+are the same), each with a digest. As far as the client's own parts are those of the request before, the forwarded ones
+must be, too; where they are not, the change is the proxy's. Where the client's differ first, it is the client's, and
+whatever follows costs no cached prefix any more.
+
+- The tail may change: a request that is sent again may get beside its newest, unanswered messages what the first
+  attempt did not get.
+- After the agent's own compaction (another `epoch`) a new prefix begins.
+- A conversation whose key is derived may be two that take turns: only tools and system prompt are compared.
+- Where the provider holds the history, what the request brings is appended to what was forwarded before; compared is
+  the next request that brings its history along.
+
+Bounded: digests only, of so many parts in all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from operator import eq
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from spanlore.genai.inference import Dialect
+from spanlore_proxy.conversation.chain import DIGEST_BYTES
+from spanlore_proxy.conversation.digests import Digests
+
+MAX_CONVERSATIONS: Final = 512
+MAX_PARTS: Final = 40_000
+"""Of all conversations together, 6 MB or so; those not used for longest are forgotten, and compared from their next
+request on."""
+_SYSTEM_ROLES: Final = frozenset({"system", "developer"})
+_ANSWER_ROLES: Final = frozenset({"assistant", "model"})
+_ANSWER_ITEMS: Final = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call"})
+_TEXTS: Final = frozenset({"text", "input_text", "output_text"})
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the injector knows of a request whose upstream body is to be compared."""
+
+    conversation: str
+    """`facts.conversation_key`."""
+    is_derived: bool
+    epoch: str | None = None
+    """Of `RequestFacts`; None when it was not read: then it is taken for the one before."""
+    is_continued: bool = False
+    """The provider holds the history."""
+
+
+class Part(NamedTuple):
+    """One piece of a prefix."""
+
+    section: str
+    """tools, system or messages."""
+    digest: bytes
+    is_answer: bool = False
+    """The model said it."""
+
+
+type Pair = tuple[Part | None, Part]
+"""The client's part, None where the proxy added one of its own; and what was forwarded."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    pairs: tuple[Pair, ...]
+    epoch: str
+
+    @property
+    def client(self) -> list[Part]:
+        return [part for part, _ in self.pairs if part is not None]
+
+
+class UpstreamWatch:
+    """The last body of each conversation. For one thread."""
+
+    def __init__(self, max_conversations: int = MAX_CONVERSATIONS, max_parts: int = MAX_PARTS) -> None:
+        self._last: OrderedDict[str, _Body] = OrderedDict()
+        self._digests = Digests()
+        self._max_conversations = max_conversations
+        self._max_parts = max_parts
+        self._parts = 0
+
+    def check(
+        self,
+        watched: Watched,
+        dialect: Dialect,
+        client: Mapping[str, Any],
+        forwarded: Mapping[str, Any],
+        size_bytes: int = 0,
+    ) -> str:
+        """Which section of the prefix changed by the proxy's doing since the conversation's last body: tools, system or
+        messages; '' when none did. `forwarded` is the very object `client` where nothing was inserted; `size_bytes` is
+        the client's body's."""
+        before = self._forget(watched.conversation)
+        epoch = watched.epoch if watched.epoch is not None or before is None else before.epoch
+        now = _Body(tuple(self._pairs(dialect, client, forwarded, size_bytes)), epoch or "")
+        if before is None or before.epoch != now.epoch:
+            self._keep(watched.conversation, now)
+            return ""
+        if watched.is_continued:
+            self._keep(watched.conversation, _appended(before, now))
+            return ""
+        self._keep(watched.conversation, now)
+        return _change(before, now, only_system=watched.is_derived)
+
+    def forget(self, conversation: str) -> None:
+        """It is not compared with anything that came before any more."""
+        self._forget(conversation)
+
+    def _pairs(
+        self, dialect: Dialect, client: Mapping[str, Any], forwarded: Mapping[str, Any], size_bytes: int
+    ) -> Iterable[Pair]:
+        pieces = pieces_of(dialect, client)
+        parts = self._digested(pieces, size_bytes)
+        return (
+            zip(parts, parts, strict=True)
+            if forwarded is client
+            else _aligned(pieces, parts, pieces_of(dialect, forwarded))
+        )
+
+    def _digested(self, pieces: Pieces, size_bytes: int) -> list[Part]:
+        """The client's parts; a message that was digested before, being the very same object, is not digested again."""
+        chain = self._digests.chain(pieces.messages, _message_digest, size_bytes)
+        digests = [chain[at : at + DIGEST_BYTES] for at in range(0, len(chain), DIGEST_BYTES)]
+        parts = [Part(section, digest_of(piece)) for section, piece in pieces.head]
+        for place, (message, digest) in enumerate(zip(pieces.messages, digests, strict=True)):
+            parts.append(Part("system" if place < pieces.leading else "messages", digest, _is_answer(message)))
+        return parts
+
+    def _forget(self, conversation: str) -> _Body | None:
+        body = self._last.pop(conversation, None)
+        self._parts -= len(body.pairs) if body is not None else 0
+        return body
+
+    def _keep(self, conversation: str, body: _Body) -> None:
+        self._last[conversation] = body
+        self._parts += len(body.pairs)
+        while len(self._last) > self._max_conversations or self._parts > self._max_parts:
+            self._forget(next(iter(self._last)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A body taken apart, in prefix order."""
+
+    head: list[tuple[str, Any]]
+    """Tools and system prompt: (section, piece)."""
+    messages: list[Any]
+    leading: int
+    """Messages at the beginning that are system messages."""
+
+
+def pieces_of(dialect: Dialect, document: Mapping[str, Any]) -> Pieces:
+    """A body's pieces, as they stand in it."""
+    body: Mapping[str, Any] = document
+    if dialect is Dialect.GEMINI and isinstance(document.get("request"), dict):
+        body = document["request"]
+    head = [("tools", tool) for key in ("tools", "functions") for tool in _items(body.get(key))]
+    for key in ("system", "instructions", "systemInstruction", "system_instruction"):
+        given = body.get(key)
+        head += (
+            ("system", block) for block in _blocks(given.get("parts", given) if isinstance(given, dict) else given)
+        )
+    messages: list[Any] = []
+    for key in ("messages", "input", "contents"):
+        given = body.get(key)
+        messages += [{"role": "user", "content": given}] if isinstance(given, str) else _items(given)
+    leading = takewhile(lambda one: isinstance(one, dict) and one.get("role") in _SYSTEM_ROLES, messages)
+    return Pieces(head, messages, sum(1 for _ in leading))
+
+
+def _aligned(given: Pieces, parts: Sequence[Part], sent: Pieces) -> Iterator[Pair]:
+    """Insertions only add: what was forwarded is the client's, the client's with more in it, or ours alone. Most is
+    the client's, and equal objects need no digest."""
+    pieces = [piece for _, piece in given.head] + given.messages
+    forwarded = [*sent.head, *(("", message) for message in sent.messages)]
+    at = 0
+    for place, (section, piece) in enumerate(forwarded):
+        own = parts[at] if at < len(parts) else None
+        if own is not None and piece == pieces[at]:
+            yield own, own
+            at += 1
+            continue
+        digest = digest_of(piece) if section else _message_digest(piece)
+        name = section or ("system" if place - len(sent.head) < sent.leading else "messages")
+        is_ours = own is None or (len(forwarded) - place > len(parts) - at and own.digest != digest)
+        yield (None if is_ours else own), Part(name, digest)
+        at += not is_ours
+
+
+def _appended(before: _Body, now: _Body) -> _Body:
+    """What the provider has after a request that went on from what it holds."""
+    shared = _shared(before.client, now.client)
+    start = _end_of(now.pairs, shared)
+    end = len(before.pairs) if shared == len(before.client) else _end_of(before.pairs, shared)
+    return _Body((*before.pairs[:end], *now.pairs[start:]), now.epoch)
+
+
+def _change(before: _Body, now: _Body, *, only_system: bool) -> str:
+    end = _end_of_system(before, now) if only_system else _end_of_prefix(before, now)
+    for place, (_, was) in enumerate(before.pairs[:end]):
+        if place >= len(now.pairs) or now.pairs[place][1].digest != was.digest:
+            return was.section
+    return ""
+
+
+def _end_of_prefix(before: _Body, now: _Body) -> int:
+    """How many of the pairs before have to be there again."""
+    old, new = before.client, now.client
+    shared = _shared(old, new)
+    if shared == len(old) < len(new):
+        return len(before.pairs)
+    return _end_of(before.pairs, min(shared, _answered(old)) if len(new) <= len(old) else shared)
+
+
+def _end_of_system(before: _Body, now: _Body) -> int:
+    """The same of tools and system prompt alone; none of a shorter conversation, which may have begun anew."""
+    old, new = before.client, now.client
+    if len(new) < len(old):
+        return 0
+    held = [part for part in old if part.section != "messages"]
+    if held != [part for part in new if part.section != "messages"]:
+        return _end_of(before.pairs, _shared(held, new))
+    return next((place for place, (_, was) in enumerate(before.pairs) if was.section == "messages"), len(before.pairs))
+
+
+def _shared(one: Sequence[Part], other: Sequence[Part]) -> int:
+    """How many parts both begin with."""
+    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
+
+
+def _end_of(pairs: Sequence[Pair], count: int) -> int:
+    """Where the pair of the client's part number `count` (from 1) ends."""
+    ends = (place + 1 for place, (part, _) in enumerate(pairs) if part is not None)
+    return next(islice(ends, count - 1, None), len(pairs)) if count else 0
+
+
+def _answered(parts: Sequence[Part]) -> int:
+    """Parts up to the model's newest, it included."""
+    return next((place + 1 for place in range(len(parts) - 1, -1, -1) if parts[place].is_answer), 0)
+
+
+# --- canonical forms -------------------------------------------------------------------------------------------------
+
+
+def _message_digest(message: Any) -> bytes:
+    if not isinstance(message, dict):
+        return digest_of(message)
+    plain = _plain(message)
+    return digest_of({**plain, "content": list(_blocks(plain["content"]))} if "content" in plain else plain)
+
+
+def _blocks(content: Any) -> Iterator[Any]:
+    """A content's blocks: a text is one, what kind of text it is called does not matter."""
+    if isinstance(content, str):
+        yield {"text": content}
+        return
+    for block in _items(content):
+        if isinstance(block, dict) and block.get("type") in _TEXTS and "text" in block:
+            yield {key: value for key, value in block.items() if key not in ("type", "cache_control")}
+        else:
+            yield _plain(block)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict) and "cache_control" in value:
+        return {key: inner for key, inner in value.items() if key != "cache_control"}
+    return value
+
+
+def _is_answer(message: Any) -> bool:
+    if not isinstance(message, dict):
+        return False
+    return message.get("role") in _ANSWER_ROLES or message.get("type") in _ANSWER_ITEMS
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def digest_of(value: Any) -> bytes:
+    """Of a piece in its canonical form."""
+    plain = _plain(value)
+    try:
+        data = orjson.dumps(plain)
+    except TypeError:  # what orjson can't write (integers beyond 64 bits, half characters)
+        data = repr(plain).encode("utf-8", "backslashreplace")
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
