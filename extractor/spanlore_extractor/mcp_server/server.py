@@ -51,8 +51,7 @@ def build(desk_of: DeskOf) -> MCPServer[Any]:
         scope: Annotated[str, Field(description="`repository` (this one) or `user` (everywhere).")] = "repository",
         directory: _Directory = "",
     ) -> dict[str, Any]:
-        """Remember a fact for later sessions: how something is done here, where it is, what the user prefers. Kept at
-        once, in the user's words, where the user asked for it; else it waits until the user says yes."""
+        """Remember a fact for later sessions: how something is done here, where it is. Waits for the user's yes."""
         return await _done(lambda: desk_of(directory).remember(text, scope))
 
     @server.tool(annotations=reading)
