@@ -38,9 +38,11 @@ def conversation(target_bytes: int, requests: int, seed: int, session_id: str) -
     system = [_text("You are a coding agent."), {**_text(_prose(rng, 1500)), "cache_control": {"type": "ephemeral"}}]
     tools = [_tool(name, rng) for name in ("Bash", "Read", "Edit")]
     opening = _body(system, tools, messages, session_id)
-    step = 0
-    while len(_body(system, tools, messages, session_id)) < target_bytes - MESSAGE_BYTES:
-        messages += _step(rng, step)
+    step, size = 0, len(opening)
+    while size < target_bytes - MESSAGE_BYTES:
+        more = _step(rng, step)
+        messages += more
+        size += len(orjson.dumps(more)) - 1  # two brackets less, one comma more
         step += 1
     bodies = []
     for _ in range(requests):

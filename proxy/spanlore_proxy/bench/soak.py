@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from spanlore_proxy.bench.bodies import conversation
-from spanlore_proxy.bench.load import Target, requests_per_s
+from spanlore_proxy.bench.load import Target, lines, requests_per_s
 
 SIZE_BYTES: Final = 200_000
 CONNECTIONS: Final = 4
@@ -25,7 +25,8 @@ async def soak(target: Target, exchanges: int, resident_bytes: Callable[[], dict
     for part in range(PARTS):
         each = max(exchanges // PARTS // CONNECTIONS, 1)
         talks = [conversation(SIZE_BYTES, each, n, f"soak-{part}-{n}") for n in range(CONNECTIONS)]
-        await requests_per_s(target, talks)
+        async with lines([target], CONNECTIONS) as (line,):
+            await requests_per_s(line, talks)
         await asyncio.sleep(SETTLE_S)
         readings.append(resident_bytes())
     names = sorted(readings[0])

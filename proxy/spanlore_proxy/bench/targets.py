@@ -35,27 +35,34 @@ class Stage:
 
     targets: list[Target]
     paths: Paths
+    bare_pid: int
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Of bare mitmdump, and of spanlore's processes by name."""
+        daemon = json.loads(self.paths.daemon_file.read_text())
+        ours = {child["name"]: child["pid"] for child in daemon["processes"]}
+        return {"bare mitmdump": self.bare_pid, "supervisor": daemon["pid"], **ours}
 
     def settled(self) -> dict[str, int]:
-        """The proxy's counters by name, once they stand still and all requests are stored, or after `SETTLE_S`.
+        """The proxy's counters by name, once they stand still and nothing is under way any more, or after `SETTLE_S`.
 
         The file is at most a second old, so two equal readings further apart than that are the truth.
         """
         deadline = time.monotonic() + SETTLE_S
         before: dict[str, int] = {}
         while True:
-            counters = json.loads(self.paths.proxy_status_file.read_text())["counters"]
-            counts = {name: sum(counters.get(name, {}).values()) for name in COUNTED}
-            is_done = counts == before and counts["shipped"] >= counts["requests"]
-            if is_done or time.monotonic() > deadline:
+            status = json.loads(self.paths.proxy_status_file.read_text())
+            counts = {name: sum(status["counters"].get(name, {}).values()) for name in COUNTED}
+            under_way = status["running"] + status["queue_bytes"] + status["spool"]["records"]
+            if (counts == before and not under_way) or time.monotonic() > deadline:
                 return counts
             before = counts
             time.sleep(1.2)
 
     def resident_bytes(self) -> dict[str, int]:
         """Of proxy and collector."""
-        daemon = json.loads(self.paths.daemon_file.read_text())
-        pids = {child["name"]: child["pid"] for child in daemon["processes"]}
+        pids = self.pids
         return {name: psutil.Process(pids[name]).memory_info().rss for name in ("proxy", "collector")}
 
 
@@ -69,10 +76,10 @@ def stage(folder: Path, memories: int = MEMORIES) -> Iterator[Stage]:
     with contextlib.ExitStack() as stack:
         upstream = [sys.executable, "-m", "spanlore_proxy.bench.upstream", "--port", str(port), "--cert", str(cert)]
         stack.enter_context(_process(upstream, port, folder / "upstream.log"))
-        bare = stack.enter_context(_mitmdump(folder, cert, url))
+        bare, bare_pid = stack.enter_context(_mitmdump(folder, cert, url))
         ours = stack.enter_context(_spanlore(folder, cert, url, memories))
         paths = Paths.from_environ(_environment(folder))
-        yield Stage([Target("direct", url, None, str(cert)), bare, ours], paths)
+        yield Stage([Target("direct", url, None, str(cert)), bare, ours], paths, bare_pid)
 
 
 @contextlib.contextmanager
@@ -99,16 +106,16 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def _mitmdump(folder: Path, cert: Path, url: str) -> Iterator[Target]:
+def _mitmdump(folder: Path, cert: Path, url: str) -> Iterator[tuple[Target, int]]:
     port = free_port()
     command = [
         str(Path(sys.executable).with_name("mitmdump")), "-q", "--listen-host", "127.0.0.1", "--listen-port", str(port),
         "--set", f"confdir={folder / 'mitmproxy'}", "--set", f"ssl_verify_upstream_trusted_ca={cert}",
         "-s", str(Path(__file__).with_name("stream_addon.py")),
     ]  # fmt: skip
-    with _process(command, port, folder / "mitmdump.log"):
+    with _process(command, port, folder / "mitmdump.log") as pid:
         ca = folder / "mitmproxy" / "mitmproxy-ca-cert.pem"
-        yield Target("bare mitmdump", url, f"http://127.0.0.1:{port}", str(ca))
+        yield Target("bare mitmdump", url, f"http://127.0.0.1:{port}", str(ca)), pid
 
 
 @contextlib.contextmanager
@@ -206,12 +213,12 @@ def _post_memories(paths: Paths, count: int) -> None:
 
 
 @contextlib.contextmanager
-def _process(command: list[str], port: int, log_file: Path) -> Iterator[None]:
+def _process(command: list[str], port: int, log_file: Path) -> Iterator[int]:
     with log_file.open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
             _wait(lambda: _listens(port), process, log_file)
-            yield
+            yield process.pid
         finally:
             _stop(process)
 

@@ -1,4 +1,4 @@
-"""The benchmark's upstream, running."""
+"""The benchmark's upstream, and all that it compares, running."""
 
 import contextlib
 import datetime
@@ -12,7 +12,7 @@ import pytest
 
 from spanlore_proxy.bench.certificate import write_certificate
 from spanlore_proxy.bench.load import Target
-from spanlore_proxy.bench.targets import free_port
+from spanlore_proxy.bench.targets import Stage, free_port, stage
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +33,10 @@ def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     finally:
         process.terminate()
         process.wait()
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Direct, bare mitmdump and spanlore with everything on."""
+    with stage(tmp_path_factory.mktemp("stage")) as started:
+        yield started

@@ -1,42 +1,30 @@
-"""Judging a benchmark's rows."""
+"""The command's whole way: rows, verdict, exit code."""
 
+import json
+from pathlib import Path
 from typing import Any
 
-from spanlore_proxy.bench.command import DELAY, FLAT, FRAME_DELAY, FRAMES, RATE, SIZES, WORK, judge, table
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from spanlore_proxy.bench import command
 
 
-def _rows(added_ms: float, stored: int = 5) -> list[dict[str, Any]]:
-    done = {"requests count": 5, "injected count": 5, "captured count": 5, "shipped count": stored}
-    return [
-        {"what": WORK, **done},
-        *({"what": f"request {size}", "added_over_bare_p50_ms": added_ms} for size in SIZES),
-        {"what": RATE, "x_bare": 0.9},
-        {"what": DELAY, "x_bare_p50": 1.0},
-        {"what": FLAT, "x_bare": 0.95},
-        {"what": FRAME_DELAY, "x_bare_p50": 0.9},
-        {"what": FRAMES, "x_bare": 1.1},
-    ]
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_the_exit_code_is_the_verdict(is_kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts need not read the table; with --json the last line is the result."""
+    asked: list[int] = []
 
+    async def measure(folder: Path, requests: int, memories: int = 200, soaked: int = 0) -> dict[str, Any]:
+        asked.extend((requests, memories, soaked))
+        return {"bench": "proxy", "rows": [], "budgets": {}, "within_budget": is_kept}
 
-def test_within_budget_only_when_every_row_is() -> None:
-    """One row over its budget makes the whole benchmark fail."""
-    assert judge(_rows(0.5))["within_budget"] is True
-    assert judge(_rows(0.8))["within_budget"] is False
-    assert judge(_rows(0.5, stored=4))["within_budget"] is False
+    monkeypatch.setattr(command, "measure", measure)
+    app = typer.Typer()
+    command.register(app)
+    done = CliRunner().invoke(app, ["bench", "proxy", "--requests", "30", "--memories", "5", "--soak", "--json"])
 
-
-def test_a_soak_is_judged_where_there_was_one() -> None:
-    """Memory that is too high, or rises."""
-    fine = {"proxy mb": [1.0], "collector highest_mb": 400.0, "collector rise_mb": 3.0, "what": "resident memory"}
-
-    def judged(highest: float, rise: float) -> bool:
-        soaked = {**fine, "proxy highest_mb": highest, "proxy rise_mb": rise}
-        return bool(judge([*_rows(0.5), soaked])["within_budget"])
-
-    assert judged(150, 2) and not judged(250, 2) and not judged(150, 40)
-    assert "[1.0]" in table(judge([*_rows(0.5), {**fine, "proxy highest_mb": 1, "proxy rise_mb": 0}]))
-
-
-def test_table_names_the_verdict() -> None:
-    """A reader sees at the end whether the budgets were kept."""
-    assert table(judge(_rows(9.0))).endswith("NOT within budget")
+    assert done.exit_code == (0 if is_kept else 1)
+    assert json.loads(done.stdout.splitlines()[-1])["within_budget"] is is_kept
+    assert asked == [30, 5, command.SOAK_EXCHANGES]

@@ -1,21 +1,27 @@
 """Starting what the benchmark compares."""
 
-from pathlib import Path
+import psutil
 
 from spanlore_proxy.bench.bodies import conversation
-from spanlore_proxy.bench.load import latencies_ms
-from spanlore_proxy.bench.targets import stage
+from spanlore_proxy.bench.load import latencies_ms, lines
+from spanlore_proxy.bench.targets import Stage
 
 
-async def test_all_targets_answer_and_spanlore_has_everything_on(tmp_path: Path) -> None:
-    """One request through each; spanlore's carried memories, was captured and lost nothing."""
-    with stage(tmp_path) as running:
-        names = [target.name for target in running.targets]
-        talks = {name: conversation(10_000, 2, 1, name) for name in names}
-        found = await latencies_ms(running.targets, talks, warm=0)
-        counts = running.settled()
+async def test_all_targets_answer_and_spanlore_has_everything_on(running: Stage) -> None:
+    """Some requests through each; spanlore's carried memories, were captured and lost nothing."""
+    before = running.settled()
+    async with lines(running.targets, 1) as open_lines:
+        found = await latencies_ms(open_lines, conversation(10_000, 2, 1, "targets"), warm=0)
+    counts = {name: count - before[name] for name, count in running.settled().items()}
 
-    assert names == ["direct", "bare mitmdump", "spanlore"]
+    assert list(found) == ["direct", "bare mitmdump", "spanlore"]
     assert all(len(times) == 2 for times in found.values())
     assert counts["requests"] == counts["injected"] == counts["captured"] == counts["shipped"] == 3
     assert counts["lost"] == counts["passthrough"] == 0
+
+
+def test_every_process_that_is_compared_is_known(running: Stage) -> None:
+    """By name: bare mitmdump and all that a daemon consists of."""
+    assert {"bare mitmdump", "supervisor", "proxy", "collector", "extractor"} <= set(running.pids)
+    assert all(psutil.pid_exists(pid) for pid in running.pids.values())
+    assert set(running.resident_bytes()) == {"proxy", "collector"}
