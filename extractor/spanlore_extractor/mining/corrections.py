@@ -14,7 +14,9 @@ from typing import Final
 
 from spanlore.spans.place import Channel, Outcome
 from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, prose, sentences
+from spanlore_extractor.mining.languages import says_no
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
+from spanlore_extractor.mining.triggers import ALWAYS, CLAUSE, START, has_blame, triggers_in
 
 LOOK_BACK: Final = 50
 """How many steps before a message are looked at."""
@@ -45,97 +47,51 @@ class NoCorrection:
     reason: str
 
 
-_START: Final = r"^(?:(?:ok|okay|so|well|hmm+|hm|um|but|and|hey|dude|omfg|omg|wait|please|pls)[,.!:\s]+)*"
 _PRAISE: Final = re.compile(
-    _START + r"(?:great|perfect|nice|beautiful|awesome|excellent|cool|thanks|thank you|lgtm|looks? good|good job|"
+    START + r"(?:great|perfect|nice|beautiful|awesome|excellent|cool|thanks|thank you|lgtm|looks? good|good job|"
     r"well done|love it|"
-    r"that'?s it|that works|it works|works|now it works|all good|yes|yeah|yep|sure|correct|exactly)\b(?!.*\bbut\b)",
+    r"that'?s it|that works|it works|works|now it works|all good|yes|yeah|yep|sure|correct|exactly)\b"
+    r"(?!.*\b(?:but|however|although|though|except|instead)\b)",
     re.I | re.S,
 )
 _WORKS_NOW: Final = re.compile(r"\b(?:now (?:it |this |that )?works|works now|looks good now|all good)\b", re.I)
 _OWN_DOING: Final = re.compile(
-    _START + r"(?:actually\b|sorry\b|my bad|my mistake|oops|i (?:already|just|have|had|did|removed|fixed|changed|"
-    r"reverted|undid)\b|i'?ve\b|did some)",
-    re.I,
+    START + r"(?:actually(?!,? (?:no|don'?t|do not|stop|wait)\b)\b|sorry\b(?!.*\blet'?s not\b)|my bad|my mistake|oops|"
+    r"i (?:already|just|have|had|did|removed|fixed|changed|reverted|undid)\b"
+    r"(?! (?:want|need|meant|mean|asked|told|said|not|never|think)\b)|i'?ve\b(?! (?:told|asked|said)\b)|did some)",
+    re.I | re.S,
 )  # fmt: skip
 _PERMISSION: Final = re.compile(
-    _START + r"(?:i (?:allow|permit)|you (?:can|may)|go ahead|feel free|proceed|i'?m fine)\b", re.I
+    START + r"(?:i (?:allow|permit)|you (?:can|may)(?!'?t\b| ?not\b| just\b| simply\b)|go ahead|feel free|proceed|"
+    r"i'?m fine)\b",
+    re.I,
 )
-_ASSESS: Final = re.compile(_START + r"(?:eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|"
+_ASSESS: Final = re.compile(START + r"(?:eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|"
 r"explain|what do you think)\b", re.I)  # fmt: skip
-_REQUEST: Final = re.compile(_START + r"(?:can|could|would|will) (?:you|we|i)\b|^(?:also|next|now)[,\s]", re.I)
+_REQUEST: Final = re.compile(START + r"(?:can|could|would|will) (?:you|we|i)\b|^(?:also|next|now)[,\s]", re.I)
 _CARRY_ON: Final = re.compile(
     r"^(?:please\s+)?(?:retry|continue|proceed|go on|go|try again|try|run|commit|push|merge|resume|next|start|"
     r"do it|clear|exit|yes|ok)\b",
     re.I,
 )  # fmt: skip
 _NEXT_TASK: Final = re.compile(
-    _START + r"(?:oh[,.\s]+)?(?:and\b|also\b|another agent\b|(?:read|open|delete|create|show|list|look|check|find|tell|"
+    START + r"(?:oh[,.\s]+)?(?:and\b|also\b|another agent\b|(?:read|open|delete|create|show|list|look|check|find|tell|"
     r"explain|review|update your)\b)",
     re.I,
 )
 """What a person stops the agent for without saying that it did anything wrong."""
 _PLAN: Final = re.compile(r"^implement the following plan", re.I)
-_NO_NO: Final = re.compile(r"^no[,\s]+(?:problem|worries|rush|idea|need to|issue|thanks|thank)\b", re.I)
+_NO_NO: Final = re.compile(
+    r"^no[,\s]+(?:problem|worries|rush|idea|issue|thanks|thank|need(?:[.!]*$| to (?:rush|hurry|worry|apologi[sz]e)))\b",
+    re.I,
+)
 _QUESTION: Final = re.compile(
-    r"^(?:is|are|was|were|do(?! not)|does|did|can|could|should(?! (?:be|not))|shall|would|will|what|why|how|where|"
+    r"^(?:is|are|was|were|do(?! not)|does|did|can|could|should(?! (?:be|not))|shall|would|will|"
+    r"what(?! i (?:want|mean|meant|said|asked)\b)|why|how|where|"
     r"when|who|which|isn'?t|aren'?t|don'?t we|wouldn'?t)\b",
     re.I,
 )
 
-_CLAUSE: Final = r"(?:^|[,.;:!?()\-\n]\s*|\b(?:please|pls|plase|we|you|and|but|so|just|also)\s+)"
-_ALWAYS: Final = (
-    rf"{_CLAUSE}(?:always|never)\s+(?!happen|been|seen)\w+|\b(?:should|must) (?:always|never)\s+(?!happen)\w+|"
-    r"\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future\b,|\bevery time you\b"
-)
-_TRIGGERS: Final[tuple[tuple[str, re.Pattern[str], bool], ...]] = tuple(
-    (name, re.compile(pattern, re.I), holds)
-    for name, pattern, holds in (
-        # (name, pattern, whether it still means a correction when it answers a question of the agent)
-        ("contradicts",
-         r"(?<!why )(?<!say )\b(?:that|this|it|which)\S{0,3}(?:'?s| is| was)? not (?:even |really |at all )?"
-         r"(?!working|loading|showing|clear|sure|urgent|possible|needed)\w+|"
-         r"\b(?:is|are|was|were) (?:not (?:correct|right|true)|incorrect|wrong)\b|\bnot (?:what|how|where) (?:i|"
-         r"we|it|this|that)\b", True),
-        ("contrasts",
-         r"\b(?:is|are|it'?s|at|in|to|for|on|with|use|the|be) [\w`'./-]+, not (?:the |a |an |in |at |to )?"
-         r"[\w`'./-]+\s*(?:[.!;,]|$)|\bchange (?:in|of) plans?\b|\bgo back to\b|\bput (?:it|that|this|them) back\b|"
-         r"\broll (?:it |that |this )?back\b", True),
-        ("meant", r"\bi (?:mean|meant)\b|\bwhat i (?:said|asked|wanted)\b", True),
-        ("blames",
-         r"\byou(?:'ve| have)? (?:missed|forgot|forgotten|broke|ignored|misunderstood|misread|fucked|messed|"
-         r"(?:have |had )?(?:old|wrong|outdated)|"
-         r"should(?:n'?t)? (?:not )?have|were (?:not )?supposed|keep \w+ing)\b", True),
-        ("blames",
-         r"(?<!if )(?<!when )(?<!once )(?<!after )(?<!did )(?<!do )\byou(?:'ve| have)? "
-         r""
-         r"(?:also |just |again |now |still )?"
-         r"(?:didn'?t|did not|haven'?t|have not|removed|deleted|dropped|skipped|lost|left out|overwrote|invented|"
-         r"hallucinated|made (?:it|that|this) up|should not|shouldn'?t|are not supposed|weren'?t supposed|"
-         r"don'?t need|do not need|need not)\b", True),
-        ("repeats", r"\b(?:i told you|as i said|like i said|how many times|i already (?:said|told)|i asked (?:you|for)|"
-         r"i said)\b|^again[,:]", True),
-        ("says how it should be",
-         r"\b(?:this|that|it|these|those|they|which|there) (?:should|must|shall|may|can)(?: not|n'?t|not)\b|"
-         r"\b(?:should|must) (?:probably|also|rather|actually|instead|only|just|at least)\b(?! (?:i|we)\b)", True),
-        ("standing rule", rf"{_ALWAYS}|{_CLAUSE}(?:remember to|prefer)\b", True),
-        ("forbids",
-         rf"{_CLAUSE}(?:do not|don'?t|dont|never|stop|shouldn'?t|should not|must not)\s+"
-         r"(?!know|think|see|understand|mind|care|remember|worry|have to|need|get|we\b|you\b)\w+", False),
-        ("negates", r"^(?:no|nope|nah)\b(?!\s*\?)", False),
-        ("our way",
-         r"\bwe (?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|must not)\b|"
-         r"\bwe'?re (?:using|not)\b|\bstick (?:to|with)\b", False),
-        ("dislikes",
-         r"\b(?:not sure i|i don'?t|i do not|don'?t really) (?:really )?like\b|\bkill this\b|\b(?:undo|"
-         r"revert) (?:that|this|your)\b|\bi (?:undid|reverted) your\b", False),
-        ("demands",
-         r"\b(?:must|has to|have to|needs to|supposed to) (?:stop|stay|keep|not|be (?:in|a|the|kept))\b|"
-         r"\bshould (?:stay|remain|still)\b|"
-         r"\bleave (?:it|that|this|them|the)\b|\bkeep (?:it|that|this|them|the)\b", False),
-        ("halts", r"^(?:wait|stop|hold on|hang ?on|let'?s pause|pause)\b", False),
-    )
-)  # fmt: skip
 _OBJECTING: Final = re.compile(
     r"\b(?:is|are|was|were)(?:n'?t)? there (?:no|not)\b|"
     r"\b(?:is|are|was) (?:the|this|that|it) (?:[\w`-]+ ){0,2}not (?:to|better|supposed)\b|"
@@ -143,20 +99,26 @@ _OBJECTING: Final = re.compile(
     r".{0,120}\b(?:better|simpler|easier|cleaner|rather|instead|just|also|already|be)\b|"
     r"\bdo(?:es)? (?:we|you|it|this|that) (?:really|even|actually|still)\b|"
     r"\bdo(?:es)? (?:we|you|it|this|that) need\b.{0,120}\b(?:at all|then|anymore|anyway)\b|"
+    r"^(?:(?:but|and|so|hmm+|wait|well|ok)[,\s]+)*(?:should|is|are|do|does|did|have|has|was|were|would)n'?t "
+    r"(?:we|this|that|it|there|you|they|the)\b|"
+    r"\b(?:like|as|what|how) (?:it|we|they|that|this|i) (?:was|were|had|did)(?: it)?(?: like)? before\b|"
+    r"\b(?:really|actually) (?:needed|necessary|the (?:best|right))\b|(?:\?!|!\?)+\s*$|"
     r"\bwhy (?:not|didn'?t|don'?t you|aren'?t|isn'?t|did you|are you|do you|would you|have you|are we not|do we not)\b|"
     r"\b(?:can|could|would) (?:we|you) (?:please |rather |just |at least )*"
     r"(?:stick (?:to|with)|not|avoid|stop|go back|undo|revert|leave|keep)\b",
-    re.I,
+    re.I | re.M,
 )
 """Questions that tell what the person would have done instead."""
+FOREIGN: Final = "objects in another language"
+_OFFERED: Final = re.compile(r"^\W*(?:can|could|would) (?:we|you)\b", re.I)
 _TAG: Final = re.compile(r"[,.]? ?\b(?:right|no|ok(?:ay)?|correct|yeah|or is there|or not|isn'?t it|or)\s*\?+$", re.I)
 """What makes a question of an assertion only in form."""
 _ALWAYS_RULE: Final = re.compile(
-    rf"{_ALWAYS}|\bwe (?:always|never)\s+\w+|\bin (?:this|our) (?:repo(?:sitory)?|project|codebase|team)\b", re.I
+    rf"{ALWAYS}|\bwe (?:always|never)\s+\w+|\bin (?:this|our) (?:repo(?:sitory)?|project|codebase|team)\b", re.I
 )
 _DURABLE: Final = re.compile(
     r"\bwe (?:only|prefer|use|don'?t|do not|should not|shouldn'?t|must not)\s+\w+|\b(?:as a rule|by default we)\b|"
-    rf"{_CLAUSE}(?:prefer|remember to)\s+\w+|{_CLAUSE}(?:stop|avoid) \w+ing\b",
+    rf"{CLAUSE}(?:prefer|remember to)\s+\w+|{CLAUSE}(?:stop|avoid) \w+ing\b",
     re.I,
 )
 _STANDALONE_BAN: Final = re.compile(
@@ -226,7 +188,7 @@ def _why_not(step: HumanStep, before: Sequence[Step], seen: set[str]) -> str:
 def _begins_with_blame(text: str) -> bool:
     """Whether the first line, before what was pasted, says that something is wrong."""
     first = prose(text.partition("\n")[0])
-    return any(holds and pattern.search(first) for _, pattern, holds in _TRIGGERS)
+    return has_blame(first)
 
 
 def _why_not_by_words(step: HumanStep, own: str, before: Sequence[Step]) -> str:
@@ -256,9 +218,11 @@ def _why_not_by_words(step: HumanStep, own: str, before: Sequence[Step]) -> str:
 
 
 def _is_question(sentence: str) -> bool:
-    if sentence.endswith("?") and _TAG.search(sentence) and not _QUESTION.match(sentence):
+    if sentence.endswith(("?", "？")) and _TAG.search(sentence) and not _QUESTION.match(sentence):
         return False
-    return sentence.rstrip().endswith("?") or (bool(_QUESTION.match(sentence)) and not sentence.endswith((".", "!")))
+    return sentence.rstrip().endswith(("?", "？")) or (
+        bool(_QUESTION.match(sentence)) and not sentence.endswith((".", "!"))
+    )
 
 
 def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
@@ -269,7 +233,7 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
         return ("refused a tool call with a reason", *_words(own, False))
     is_answer = _answers_question(before)
     said = _words(own, is_answer)
-    if not is_answer and _OBJECTING.search("\n".join(parts)):
+    if _OBJECTING.search("\n".join(parts)) and not (is_answer and _OFFERED.match(parts[0])):
         said = (*said, "asks why not otherwise")
     if (
         step.is_interruption
@@ -283,7 +247,8 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
 
 
 def _words(own: str, is_answer: bool) -> tuple[str, ...]:
-    return tuple(name for name, pattern, holds in _TRIGGERS if (holds or not is_answer) and pattern.search(own))
+    found = triggers_in(own, is_answer)
+    return (*found, FOREIGN) if says_no(own) and not is_answer else found
 
 
 def _answers_question(before: Sequence[Step]) -> bool:

@@ -15,7 +15,7 @@ MAX_PROSE_CHARS: Final = 1500
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.S)
 _PASTED_LINE: Final = re.compile(
     r"^\s*(?:[❯➜$%>#]\s|\+{1,3}\s|-{3}\s|@@|={3}\s|\d+\s*[+\-│|→]|[│┃╭╰├└┌]|\[[\w:.\- ]+\]\s|(?:PASS|FAIL|---|"
-    r"===)\b|ok\s{2,}\S|"
+    r"===)\b|[❌✅✗✘✖✔✓⚠🔴🟢]|ok\s{2,}\S|"
     r"(?:Error|Warning|Traceback|panic|fatal|npm ERR!|WARN|INFO|DEBUG)\b[:\[ ]|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|"
     r"at .+\(.+:\d+|"
     r"--[a-z][\w-]*(?:[= ]\S+)?\s*\\?$|.+\s\\$|File \".+\", line \d+|\S+\.\w{1,5}:\d+(?::\d+)?:?\s|['\"]?(?:/|"
@@ -25,6 +25,12 @@ _COMMAND_LINE: Final = re.compile(
     r"^(?:env |sudo |\w+=\S+ )*(?:git|go|npm|npx|bun|yarn|pnpm|cargo|make|mise|python3?|pytest|docker|kubectl|uv|"
     r"cd)\s+\S+.*$"
 )
+
+
+_LOG: Final = re.compile(
+    r"\bProcess completed with exit code \d|^##\[(?:error|group|section)\]|\bnpm ERR!|^\S+ \| .*\n\S+ \| ", re.M
+)
+"""What only a log of a build server, a package manager or several containers says."""
 
 
 def prose(text: str) -> str:
@@ -40,9 +46,11 @@ def is_mostly_pasted(text: str) -> bool:
     """Whether most of the lines, or of the characters, are pasted."""
     lines = [line for line in text.splitlines() if line.strip()]
     own = prose(text)
+    if len(lines) > 2 and _LOG.search(text):
+        return True
     return len(lines) > 2 and (len(own) < 0.3 * len(text.strip()) or own.count("\n") + 1 < 0.3 * len(lines))
 
 
 def sentences(text: str) -> list[str]:
     """Sentences and lines, ends kept."""
-    return [part.strip() for part in re.split(r"(?<=[.!?…])\s+|\n+", text) if part.strip()]
+    return [part.strip() for part in re.split(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+", text) if part.strip()]

@@ -38,6 +38,37 @@ def only(told: Told) -> Correction | str:
         ("is there no library for this??", "asks why not otherwise"),
         ("can we stick to the old layout?", "asks why not otherwise"),
         ("I think you have old information, that folder is gone, or is it right?", "blames"),
+        ("wrong directory", "wrong"),
+        ("this is way too verbose", "too much"),
+        ("hmm, overkill", "too much"),
+        ("you're not following the layout", "blames"),
+        ("you only fixed the first case", "blames"),
+        ("I didn't ask you to commit", "not asked for"),
+        ("I don't see why we need a factory here", "not asked for"),
+        ("this doesn't handle the empty case", "falls short"),
+        ("it still points at the old host", "falls short"),
+        ("Medium Severity\nThe lock is taken twice", "a review says"),
+        ("it lacks unit tests. Consider adding some", "a review says"),
+        ("the colours were softer, make it like it was before", "restores"),
+        ("please follow the existing pattern", "follow it"),
+        ("you need to escape the quotes on Windows", "obliges"),
+        ("you can't import from src there", "obliges"),
+        ("put it into a module rather than a class", "instead"),
+        ("I'd rather have the old name", "instead"),
+        ("there is already a function for that", "already there"),
+        ("that would break existing users", "warns"),
+        ("no need for a new dependency here", "not needed"),
+        ("let's not introduce another layer", "let's not"),
+        ("just use curl", "just so"),
+        ("please use British spelling", "just so"),
+        ("the header has to come first, not the body", "contrasts"),
+        ("that isn't what I had in mind", "contradicts"),
+        ("the tests should fail first", "says how it should be"),
+        ("it's supposed to be idempotent", "says how it should be"),
+        ("actually no, keep the old behaviour", "negates"),
+        ("you can just call the existing function", "obliges"),
+        ("but the global one was the problem, the local one worked!?", "asks why not otherwise"),
+        ("shouldn't that be in the config?", "asks why not otherwise"),
     ],
 )
 def test_words_that_correct(words: str, signal: str) -> None:
@@ -70,6 +101,14 @@ def test_words_that_correct(words: str, signal: str) -> None:
         ("--- FAIL: TestA\nFAIL x/y.go:1\n❯ make\n--- FAIL: TestB", "pasted output"),
         ("revert the last commit", "nothing in it, or around it, corrects anything"),
         ("never " + "x" * 1600, "too long to be a correction"),
+        ("never mind", "nothing in it, or around it, corrects anything"),
+        ("the page is blank", "nothing in it, or around it, corrects anything"),
+        ("the app crashes when I click on save", "nothing in it, or around it, corrects anything"),
+        ("something completely wrong happened on my machine", "nothing in it, or around it, corrects anything"),
+        ("add a page; the form should have a save button", "nothing in it, or around it, corrects anything"),
+        ("create a script that uses curl instead of wget", "nothing in it, or around it, corrects anything"),
+        ("I wouldn't be surprised if it is slow", "nothing in it, or around it, corrects anything"),
+        ("Run echo x\n1. Never do that\nError: Process completed with exit code 1.", "pasted output"),
     ],
 )
 def test_words_that_only_look_so(words: str, reason: str) -> None:
@@ -89,6 +128,23 @@ def test_a_no_to_a_question_is_an_answer() -> None:
 
     assert only(offered.human("no don't set it")) == "nothing in it, or around it, corrects anything"
     assert isinstance(only(also.human("that is not the right file")), Correction)
+
+
+def test_an_answer_may_object_after_its_first_sentence() -> None:
+    """Agents end with a question most of the time; what follows the answer to it counts, and so do real objections."""
+    asked = Told().human("go").run("ls").agent("Done. Shall I commit?")
+    again = Told().human("go").run("ls").agent("Done. Shall I commit?")
+    offer = Told().human("go").run("ls").agent("Done. Shall I commit?")
+
+    assert isinstance(only(asked.human("no. And don't add comments to every line")), Correction)
+    assert isinstance(only(again.human("do we need that file at all then?")), Correction)
+    assert isinstance(only(offer.human("can we leave it for later?")), str)
+
+
+def test_a_new_task_describes_what_is_to_be() -> None:
+    """Words that object to what was done only describe, in a new task; what forbids still holds."""
+    assert isinstance(only(corrected("s", "write a parser, not a regex")), str)
+    assert isinstance(only(corrected("s", "write a parser and never use regexes")), Correction)
 
 
 def test_a_refusal_with_a_reason_needs_no_words() -> None:
