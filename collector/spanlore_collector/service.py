@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import shutil
 import socket
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 from aiohttp import web
@@ -91,6 +94,8 @@ class Service:
             port = self._settings.collector.clickhouse_port
             clickhouse = self._listen(port, "SPANLORE_COLLECTOR_CLICKHOUSE_PORT")
         self._store.claim()
+        if self._store.path:
+            await asyncio.to_thread(_use_own_temporary_files, self._paths.state_dir / "collector-tmp")
         client = await asyncio.to_thread(self._store.connect, database="default")
         cluster = self._settings.collector.cluster
         applied = await asyncio.to_thread(migrate, client, self._store.database, cluster)
@@ -170,6 +175,14 @@ class Service:
                 "another port, or to 0 for a free one."
             ) from error
         return listener
+
+
+def _use_own_temporary_files(folder: Path) -> None:
+    """Inserts go through files (`store.inserting`), with what people said in them: below the state directory, which is
+    theirs alone, and taken away when a process was killed in the middle of one."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    tempfile.tempdir = str(folder)
 
 
 async def _prune_daily(writer: Writer) -> None:

@@ -117,7 +117,7 @@ def result_of(samples: Sequence[Sample], done: Done) -> dict[str, Any]:
         {"what": "resident memory at the end", "rss_mb": round(samples[-1].rss_mb)},
         {"what": "resident memory, highest", "rss_mb": round(peak)},
         {"what": "slope of the second half", "mb_per_min": round(slope, 2)},
-        {"what": "senders or readers that failed", "faults": len(done.faults), "first": (done.faults or [""])[0]},
+        {"what": f"senders or readers that failed {done.faults[:1] or ''}", "faults": len(done.faults)},
     ]
     within = peak <= BUDGETS["rss_mb"] and slope <= BUDGETS["slope_mb_per_min"] and not done.faults
     return {"bench": "soak", "rows": rows, "budgets": BUDGETS, "within_budget": within}

@@ -53,7 +53,8 @@ from spanlore_proxy.launch.ca import ensure_ca
 GRACE_S: Final = 4.0
 """Running exchanges get this long to end after SIGTERM; the supervisor's own patience is longer."""
 FLUSH_S: Final = 3.0
-QUIET_S: Final = 0.1
+QUIET_S: Final = 0.5
+"""A handshake takes milliseconds, and on a machine that is busy hundreds of them."""
 RESTART_S: Final = 1.0
 RESTORED_CONVERSATIONS: Final = 500
 
