@@ -36,14 +36,15 @@ def memories() -> list[Memory]:
     """What is known of the repository: one for a failure, some for prompts, some that are always shown."""
     signature = failure_signature("Bash", COMMAND, FAILURE, 4)
     made = [
-        _memory("pytest", "uv run pytest", Trigger((signature.hash,), signature.program, signature.error_class)),
-        _memory("alembic", "make migrate"),
-        _memory("docker compose", "docker compose --env-file deploy/dev.env up"),
+        make_memory("pytest", "uv run pytest", Trigger((signature.hash,), signature.program, signature.error_class)),
+        make_memory("alembic", "make migrate"),
+        make_memory("docker compose", "docker compose --env-file deploy/dev.env up"),
     ]
-    return [*made, *(_memory(f"tool{n}", f"make tool-{n}") for n in range(40))]
+    return [*made, *(make_memory(f"tool{n}", f"make tool-{n}") for n in range(40))]
 
 
-def _memory(subject: str, value: str, trigger: Trigger | None = None) -> Memory:
+def make_memory(subject: str, value: str, trigger: Trigger | None = None) -> Memory:
+    """A usage memory of `SCOPE`."""
     return Memory(
         id=memory_id(SCOPE, Kind.USAGE, subject, "invocation", value),
         kind=Kind.USAGE,
@@ -63,10 +64,10 @@ def _memory(subject: str, value: str, trigger: Trigger | None = None) -> Memory:
 def anthropic_bodies(requests: int, seed: int = 1) -> Iterator[bytes]:
     """A Messages session: breakpoints on the last system block and on the newest block."""
     system = [
-        {"type": "text", "text": _prose(random.Random(0), 2_000)},
-        {"type": "text", "text": _prose(random.Random(1), 6_000), "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": prose(random.Random(0), 2_000)},
+        {"type": "text", "text": prose(random.Random(1), 6_000), "cache_control": {"type": "ephemeral"}},
     ]
-    tools = [{"name": "Bash", "description": _prose(random.Random(2), 3_000), "input_schema": {"type": "object"}}]
+    tools = [{"name": "Bash", "description": prose(random.Random(2), 3_000), "input_schema": {"type": "object"}}]
     messages: list[dict[str, Any]] = []
     for turn in _turns(requests, seed):
         messages += _anthropic(turn)
@@ -78,8 +79,8 @@ def anthropic_bodies(requests: int, seed: int = 1) -> Iterator[bytes]:
 
 def chat_bodies(requests: int, seed: int = 1) -> Iterator[bytes]:
     """A Chat Completions session: nothing is marked."""
-    tools = [{"type": "function", "function": {"name": "run", "description": _prose(random.Random(2), 3_000)}}]
-    messages: list[dict[str, Any]] = [{"role": "system", "content": _prose(random.Random(0), 8_000)}]
+    tools = [{"type": "function", "function": {"name": "run", "description": prose(random.Random(2), 3_000)}}]
+    messages: list[dict[str, Any]] = [{"role": "system", "content": prose(random.Random(0), 8_000)}]
     for turn in _turns(requests, seed):
         messages += _chat(turn)
         yield orjson.dumps({"model": "gpt-x", "messages": messages, "tools": tools, "stream": True})
@@ -93,11 +94,11 @@ def _turns(requests: int, seed: int) -> Iterator[_Turn]:
     chance = random.Random(seed)
     for number in range(requests):
         if number % 12 == 0:
-            yield "", "", f"{PROMPTS[number // 12 % len(PROMPTS)]} Step {number}. {_prose(chance, 200)}"
+            yield "", "", f"{PROMPTS[number // 12 % len(PROMPTS)]} Step {number}. {prose(chance, 200)}"
         elif number % 17 == 5:
             yield f"call_{number}", COMMAND, FAILURE
         else:
-            yield f"call_{number}", f"rg -n {chance.choice(_WORDS)} src/part_{number}", _prose(chance, 1_500)
+            yield f"call_{number}", f"rg -n {chance.choice(_WORDS)} src/part_{number}", prose(chance, 1_500)
 
 
 def _anthropic(turn: _Turn) -> list[dict[str, Any]]:
@@ -126,5 +127,6 @@ def _chat(turn: _Turn) -> list[dict[str, Any]]:
     ]
 
 
-def _prose(chance: random.Random, size: int) -> str:
+def prose(chance: random.Random, size: int) -> str:
+    """So many characters of words."""
     return " ".join(chance.choices(_WORDS, k=size // 7 + 1))[:size]

@@ -94,6 +94,13 @@ def spans_of(
             yield encode_observation(redact_observation(observation, redact)[0])
 
 
+def histories(transcript: Transcript) -> Iterator[list[dict[str, Any]]]:
+    """The messages of each request of the main agent, in Anthropic's shape."""
+    events = [event for event in transcript.events if not event.mark.agent]
+    for answer in _answers(events, _SECOND_NS):
+        yield answer.messages
+
+
 def session_id_of(transcript: Transcript, data: bytes) -> str:
     """The session's own id; for trajectories, which have none, one made of what they say."""
     if transcript.session_id and transcript.harness not in NO_PERSON:
