@@ -34,6 +34,7 @@ from spanlore.recall.rank import Match, Tier
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection import wording
+from spanlore_proxy.injection.brevity import fit_most, remedy, without_line
 from spanlore_proxy.injection.draft import Draft
 from spanlore_proxy.injection.facts import Failure, RequestFacts
 from spanlore_proxy.injection.ledger import PROMPT_KINDS, SYSTEM_ANCHOR, Entry, Placement, PlacementKind
@@ -189,7 +190,8 @@ def _hint(draft: Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
             draft.notes += make_notes(kind, "skipped", [memory], "contradicted" if denied else "repeated", anchor)
         else:
             fresh.append(memory)
-    fitting, missed = wording.fit_hint(fresh, draft.settings.failure_hint_tokens)
+    budget = draft.settings.failure_hint_tokens
+    fitting, missed = fit_most(fresh, lambda some: wording.fit_hint(some, budget), without_line, remedy)
     draft.notes += make_notes(kind, "skipped", missed, "budget", anchor)
     kept, withheld = withhold(fitting, draft.facts.session_seed, draft.settings.withhold_share)
     draft.notes += make_notes(kind, "withheld", withheld, "", anchor, is_first=True)

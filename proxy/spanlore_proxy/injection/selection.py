@@ -17,6 +17,7 @@ from spanlore.memory.memory import Memory, Status
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection import wording
+from spanlore_proxy.injection.brevity import fit_most, without_line
 from spanlore_proxy.injection.ledger import PlacementKind
 from spanlore_proxy.injection.overlap import Said
 
@@ -66,7 +67,10 @@ def select(
     `sub_path`: the directory of the repository that the work is in."""
     notes: list[Note] = []
     candidates = _candidates(islice(snapshot.in_scope(scope, harness, sub_path), MAX_CANDIDATES), said, notes)
-    fitting, missed = wording.fit_session_block(candidates, scope, now_ns, settings.session_block_tokens)
+    budget = settings.session_block_tokens
+    fitting, missed = fit_most(
+        candidates, lambda some: wording.fit_session_block(some, scope, now_ns, budget), without_line
+    )
     kept, withheld = withhold(fitting, seed, settings.withhold_share)
     kind = PlacementKind.SESSION_BLOCK
     notes += make_notes(kind, "skipped", missed, "budget")
