@@ -17,6 +17,9 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             r"no match(?:es)? (?:was |were )?found for",
             r"hunk(?:s)? failed",
             r"could not find .{0,40}in the file",
+            r"could not find (?:the )?exact text",
+            r"old_?str(?:ing)? (?:was )?not found",
+            r"\b0 occurrences found",
             r"verification failed",
         ),
     ),
@@ -24,17 +27,24 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "edit_not_unique",
         (
             r"found \d+ matches of the string",
+            r"found multiple matches",
+            r"found \d+ occurrences of the text",
+            r"expected 1 occurrence",
             r"is not unique",
         ),
     ),
     (
         "file_not_read",
-        (r"has not been read yet",),
+        (
+            r"has not been read yet",
+            r"must (?:first )?(?:be )?read (?:the |this )?(?:file|it)",
+            r"must be read (?:first|before)",
+        ),
     ),
     (
         "file_changed",
         (
-            r"modified since read",
+            r"modified since (?:it was )?(?:last )?read",
             r"unexpectedly modified",
         ),
     ),

@@ -25,7 +25,7 @@ COSTLY_FAILURES: Final = 3
 COSTLY_NS: Final = 180 * 10**9
 """One loss is costly with at least three failed attempts and ten calls, or three minutes of work, spent on it."""
 
-SELF_TELLING: Final = frozenset({"edit_no_match", "edit_not_unique", "file_not_read", "file_changed"})
+SELF_TELLING: Final = frozenset({"edit_no_match", "edit_not_unique", "file_not_read", "file_changed", "is_directory"})
 """Classes of a file tool's refusals that say themselves what to do ("Read it first"): no memory is needed for those."""
 _STATED: Final = (Kind.CORRECTION, Kind.EXPLICIT)
 

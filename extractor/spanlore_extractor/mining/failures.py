@@ -1,9 +1,9 @@
 """Failures and what fixed them: finds for every failing call the later call that answers it, or says why none does.
 
 Algorithm of research/memory-systems.md §5.1. The search stays in one conversation, within `window_ns` of active time;
-calls of one inference ran side by side and can't fix each other; when a person spoke in between, the fix may be
-theirs; when another failure of the same program stands in between, nothing is known. One success answers one chain
-of failures.
+calls of one inference ran side by side and can't fix each other; when a person spoke in between, and not only to say
+"continue", the fix may be theirs; when another failure of the same program stands in between, nothing is known. One
+success answers one chain of failures.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spanlore.spans.place import Channel, Outcome
+from spanlore_extractor.mining.hygiene import says_go_on
 from spanlore_extractor.mining.pairing import (
     DeltaType,
     Match,
@@ -106,7 +107,7 @@ def _search(steps: Sequence[Step], clock: list[int], index: int, window_ns: int)
         later = steps[later_index]
         if clock[later_index] - clock[index] > window_ns:
             return Drop(failure, "nothing answered it within the time window")
-        if isinstance(later, HumanStep) and later.channel is not Channel.QUEUED:
+        if isinstance(later, HumanStep) and later.channel is not Channel.QUEUED and not says_go_on(later.text):
             return Drop(failure, "a person spoke before anything answered it")
         if not isinstance(later, ToolStep) or later.step_index == failure.step_index:
             continue

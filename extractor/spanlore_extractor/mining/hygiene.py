@@ -33,6 +33,19 @@ _LOG: Final = re.compile(
 """What only a log of a build server, a package manager or several containers says."""
 
 
+_GO_ON: Final = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|yes|yep|please|pls|sure|good|fine|great)[,.!\s]+)*"
+    r"(?:continue|go on|go ahead|proceed|carry on|keep going|resume|retry|try again|next|ok(?:ay)?|yes|y|weiter|"
+    r"continuez?|继续)\W*$",
+    re.I,
+)
+
+
+def says_go_on(text: str) -> bool:
+    """Whether a message only lets the agent carry on with what it was doing."""
+    return bool(_GO_ON.match(text))
+
+
 def prose(text: str) -> str:
     """The person's own words, pasted lines left out; line breaks kept."""
     lines = _FENCE.sub("\n", text).splitlines()

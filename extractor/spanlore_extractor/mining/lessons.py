@@ -15,7 +15,7 @@ from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.failures import Delta
 from spanlore_extractor.mining.lookups import Lookup
 from spanlore_extractor.mining.loops import Loop
-from spanlore_extractor.mining.pairing import DeltaType, changed_commands
+from spanlore_extractor.mining.pairing import DeltaType, changed_commands, found_path
 from spanlore_extractor.mining.paths import looks_like_path
 from spanlore_extractor.mining.session import MinedSession, ToolStep
 from spanlore_extractor.mining.shell import action_of, take_apart
@@ -174,7 +174,7 @@ def _key(delta: Delta, session: MinedSession) -> tuple[str, str, str, str, str]:
         # Two ways around one refusal are no contradiction, so the way is part of the slot.
         return failure.tool_name, f"{failure.error_class}: {how}", how, failure.tool_name, how
     if kind_of(failure) is not ToolKind.SHELL:
-        path, found = relative(path_of(failure), session), relative(path_of(fix), session)
+        path, found = relative(path_of(failure), session), relative(found_path(failure, fix), session)
         return path, "path", found, path, found
     if delta.type is DeltaType.ENVIRONMENT:
         return _environment(delta, session)
@@ -206,7 +206,8 @@ def _changed(failure: ToolStep, fix: ToolStep, session: MinedSession) -> tuple[s
     one = take_apart(relative(failure.command, session))
     other = take_apart(relative(fix.command, session))
     failed, worked = shown_command(failure.command, session), shown_command(fix.command, session)
-    if one.commands == other.commands or one.last == other.last:
+    is_same = one.commands == other.commands or one.last == other.last
+    if is_same or (one.directory != other.directory and one.last and set(one.last) <= set(other.last)):
         if one.directory == other.directory:
             return _subject(failure), "", "", failed, worked
         return " ".join(action_of(one.last)), "directory", other.directory or ELSEWHERE, failed, other.directory

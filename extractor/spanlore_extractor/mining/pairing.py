@@ -48,14 +48,30 @@ NOT_FOUND: Final = re.compile(
     re.I,
 )
 _UNAVAILABLE: Final = re.compile(
-    r"unknown skill|no such tool|tool [\w'\"-]+ (?:is )?not (?:available|found)|posix_spawn", re.I
+    r"unknown skill|no such tool|unavailable tool|tool [\w'\"-]+ (?:is )?not (?:available|found)|posix_spawn", re.I
 )
 _EDIT_REFUSED: Final = re.compile(
     r"has not been read yet|string to replace not found|matches of the string to replace|no match(?:es)? found|"
     r"modified since|unexpectedly modified|verification failed|failed to find expected|proposed edit|old_string|"
-    r"could not find (?:the )?(?:exact )?text|must be unique|occurrences",
+    r"could not find (?:the )?(?:exact )?text|must be unique|occurrences|multiple matches|"
+    r"old_?str(?:ing)? (?:was )?not found|must (?:first )?(?:be )?read|before (?:editing|overwriting|writing)",
     re.I,
 )
+_INPUT_INVALID: Final = re.compile(
+    r"InputValidationError|invalid (?:tool )?(?:input|arguments?|parameters?|params?)\b|"
+    r"(?:missing|unexpected|unknown) (?:required )?(?:parameter|argument|property|field)|"
+    r"(?:parameter|argument|property|field) [`'\"]?[\w.]+[`'\"]? (?:is )?(?:missing|required)|"
+    r"must have required property",
+    re.I,
+)
+_IS_DIRECTORY: Final = re.compile(r"EISDIR|\bis a directory\b|illegal operation on a directory", re.I)
+_WRONG_PLACE: Final = re.compile(
+    r"did not match any files?|not a git repository|no such file|script not found|cannot find|could not find|not found|"
+    r"no package\.json|no configuration file|does not exist",
+    re.I,
+)
+_REFUSED_AS_CALLED: Final = re.compile(r"\A\s*(?:Exit code \d+\s+)?(?:Blocked|Refused|Not allowed): ", re.I)
+"""How a harness turns down a command for its form."""
 _TOO_LARGE: Final = re.compile(r"exceeds maximum|too large|token limit", re.I)
 _MISSING: Final = re.compile(
     r"No module named ['\"]?([\w.-]+)|Cannot find (?:module|package) ['\"]([@\w./-]+)|command not found: ([\w.-]+)|"
@@ -90,6 +106,8 @@ _PROBING: Final = frozenset(
      ("git", "merge-base"), ("git", "check-ignore"), ("gh", "pr", "checks"), ("git", "cherry-pick"), ("git",
      "merge"), ("git", "rebase")}
 )  # fmt: skip
+_MASKED: Final = ("pipeline", "guarded", "no_status")
+"""Why it is unknown how a command ended, though it did end."""
 MAX_WORD_DISTANCE: Final = 0.5
 _NO_PROGRAM: Final = re.compile(r"command not found|: not found\b|is not recognized as", re.I)
 SAME_NAME: Final = 0.6
@@ -101,6 +119,9 @@ _NO_SUCH_TARGET: Final = re.compile(
 )
 MIN_TELLING_CHARS: Final = 5
 """A shorter word may be in two commands by chance."""
+_FILE_READERS: Final = frozenset({"cat", "sed", "head", "tail", "less", "nl", "bat", "grep", "rg", "awk", "wc"})
+_INTERPRETERS: Final = frozenset({"python", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "deno", "pwsh"})
+"""What these do is told by the script they are given."""
 _LISTERS: Final = frozenset({"ls", "find", "fd", "tree", "glob", "list", "list_directory", "find_file", "search_dir"})
 MAX_LISTINGS: Final = 2
 MAX_LISTED: Final = 3
@@ -114,7 +135,7 @@ def is_success(step: ToolStep) -> bool:
     """Whether a call did what it was for. A pipe hides the exit code, so there the output must not look failed."""
     if step.outcome is Outcome.SUCCESS and not ("|" in step.command or step.exit_code):
         return True
-    masked = step.outcome is Outcome.UNKNOWN and step.outcome_reason in ("pipeline", "guarded", "no_status")
+    masked = step.outcome is Outcome.UNKNOWN and step.outcome_reason in _MASKED
     if step.outcome is not Outcome.SUCCESS and not masked:
         return False
     return not (kind_of(step) is ToolKind.SHELL and _LOOKS_FAILED.search(step.output))
@@ -145,6 +166,8 @@ def match(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> Ma
         return None
     if _UNAVAILABLE.search(failure.output):
         return _replacement(failure, later, between)
+    if _INPUT_INVALID.search(failure.output[:600]):
+        return _valid_input(failure, later, between)
     if kind_of(failure) is ToolKind.EDIT:
         return _edit(failure, later)
     if kind_of(failure) is ToolKind.READ:
@@ -159,11 +182,20 @@ def is_same_attempt(failure: ToolStep, later: ToolStep) -> bool:
     match kind_of(failure):
         case ToolKind.SHELL:
             one, other = take_apart(failure.command), take_apart(later.command)
-            return bool(one.commands and other.commands) and action_of(one.last) == action_of(other.last)
+            return bool(one.commands and other.commands) and _attempt(one.last) == _attempt(other.last)
         case ToolKind.EDIT:
             return path_of(failure) == path_of(later) and edit_likeness(failure, later) >= 0.5
         case _:
             return failure.tool_name == later.tool_name and path_of(failure) == path_of(later)
+
+
+def _attempt(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """What a command tries: its action, of an interpreter the script too."""
+    action = action_of(argv)
+    if len(action) > 1 or action[:1] == () or action[0] not in _INTERPRETERS:
+        return action
+    script = next((word for word in argv[1:] if not word.startswith("-")), "")
+    return (*action, "-c" if any(word in _SCRIPT_OPTIONS for word in argv[1:3]) else script)
 
 
 # --- shell -------------------------------------------------------------------------------------------------------
@@ -176,12 +208,67 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
     same = _same_commands(one, other)
     if same is not None:
         return _rerun(failure, later, between, one, other, same)
+    if _is_rerun_after_edit(failure, later, between, one, other):
+        return Match(DeltaType.CODE_FIX, "the same command passes after files were edited")
     action = _named_action(failure, other)
     if action:
         return action
     if is_probe(failure) or any(is_edit(step) for step in between):
         return None
-    return _changed(one, other) or _elsewhere(failure, one, other, between) or _renamed(failure, one, other, between)
+    if _is_elsewhere(failure, one, other):
+        return Match(DeltaType.LOCATION, "the same command passes in another directory")
+    return (
+        _changed(one, other)
+        or _extended(failure, one, other)
+        or _other_filter(failure, one, other)
+        or _elsewhere(failure, one, other, between)
+        or _renamed(failure, one, other, between)
+    )
+
+
+def _is_rerun_after_edit(
+    failure: ToolStep, later: ToolStep, between: Sequence[ToolStep], one: ShellLine, other: ShellLine
+) -> bool:
+    """The deciding command is the same, whatever was formatted or built before it, and files were changed meanwhile: by
+    other calls, or by the very line that runs it again."""
+    if one.last != other.last or len(one.last) < 2 or is_probe(failure) or one.inputs != other.inputs:
+        return False
+    is_rewritten = one.commands == other.commands and one.heredocs != other.heredocs and is_edit(later)
+    return is_rewritten or (one.heredocs == other.heredocs and any(is_edit(step) for step in between))
+
+
+def _is_elsewhere(failure: ToolStep, one: ShellLine, other: ShellLine) -> bool:
+    """Something was not there, and the same command, perhaps with more words, was given in another directory."""
+    return (
+        bool(other.directory)
+        and one.directory != other.directory
+        and bool(_WRONG_PLACE.search(failure.output))
+        and action_of(one.last) == action_of(other.last)
+        and len(one.last) > 1
+        and set(one.last) <= set(other.last)
+        and one.heredocs == other.heredocs
+    )
+
+
+def _extended(failure: ToolStep, one: ShellLine, other: ShellLine) -> Match | None:
+    """The same command with words more that the failing output asked for (`git push`, `git push -u origin main`)."""
+    before, after = one.last, other.last
+    added = [word for word in after if word not in before]
+    if action_of(before) != action_of(after) or not set(before) < set(after) or one.heredocs != other.heredocs:
+        return None
+    asked = [word for word in added if len(word) >= 4 and word in failure.output]
+    if not asked or (before[0] != "git" and not any(word.startswith("-") for word in asked)):
+        return None
+    return Match(DeltaType.USAGE, f"the same command with what the failure asked for: `{' '.join(added)[:80]}`")
+
+
+def _other_filter(failure: ToolStep, one: ShellLine, other: ShellLine) -> Match | None:
+    """What failed was what its output went through, and that was replaced."""
+    size = len(one.commands)
+    is_same = other.commands[:size] == one.commands and len(other.commands) > size and one.heredocs == other.heredocs
+    if not is_same or "|" not in failure.command or not USAGE_ERROR.search(failure.error_line):
+        return None
+    return Match(DeltaType.USAGE, "the same command passes when its output goes through another program")
 
 
 def _renamed(failure: ToolStep, one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
@@ -261,6 +348,9 @@ def _rerun(
         return Match(DeltaType.PERMISSION, "the same command passes outside the sandbox")
     if any(is_environment_change(step) for step in between):
         return Match(DeltaType.ENVIRONMENT, "the same command passes after something was set up")
+    is_as_called = USAGE_ERROR.search(failure.error_line) or _REFUSED_AS_CALLED.search(failure.output)
+    if is_as_called and failure.command.strip() != later.command.strip():
+        return Match(DeltaType.USAGE, "the same command passes with another filter, redirection or pause")
     return Match(DeltaType.FLAKY, "the same command passes although nothing was changed")
 
 
@@ -268,9 +358,15 @@ def _named_action(failure: ToolStep, other: ShellLine) -> Match | None:
     """The failing output named a command, or something missing that the later command installs."""
     missing = next((word for found in _MISSING.finditer(failure.output) for word in found.groups() if word), "")
     advice = "\n".join(line for line in failure.output.splitlines() if not _ECHO.match(line))
+    failing = action_of(take_apart(failure.command).last)
     for argv in other.commands:
         text = " ".join(argv)
-        if len(argv) >= 2 and text in advice and text not in failure.command and argv[0] != "git":
+        if (
+            len(argv) >= 2
+            and text in advice
+            and text not in failure.command
+            and (argv[0] != "git" or (action_of(argv) == failing and not is_probe(failure)))
+        ):
             return Match(DeltaType.ENVIRONMENT, "the failing output names this command", is_action=True)
         if missing and program_of(argv) in _INSTALLERS and missing.split(".")[0].lower() in text.lower():
             return Match(DeltaType.ENVIRONMENT, f"installs the missing `{missing}`", is_action=True)
@@ -360,14 +456,24 @@ def _is_long_text(word: str) -> bool:
 
 
 def _overcome(failure: ToolStep, later: ToolStep) -> Match | None:
-    """A call that was wrong as a call, done right: it now fails for another reason, so the first one is overcome."""
-    if later.outcome is not Outcome.FAILURE or not USAGE_ERROR.search(failure.error_line or failure.output[:400]):
+    """A call that was wrong as a call, done right: it now fails for another reason, so the first one is overcome. Where
+    a pipe hides how the later one ended, what it printed tells."""
+    if not USAGE_ERROR.search(failure.error_line or failure.output[:400]):
         return None
-    if USAGE_ERROR.search(later.error_line) or later.signature == failure.signature:
+    if later.outcome is Outcome.FAILURE:
+        complaint = later.error_line
+    elif later.outcome is Outcome.UNKNOWN and later.outcome_reason in _MASKED and later.output.strip():
+        complaint = later.output[:2000]
+    else:
+        return None
+    if USAGE_ERROR.search(complaint) or later.signature == failure.signature:
         return None
     one, other = take_apart(failure.command), take_apart(later.command)
     if one.commands == other.commands and one.directory != other.directory:
         return Match(DeltaType.LOCATION, "the same command starts in another directory")
+    added = other.commands[: len(other.commands) - len(one.commands)]
+    if added and other.commands[len(added) :] == one.commands and one.heredocs == other.heredocs:
+        return Match(DeltaType.ENVIRONMENT, f"the same command starts after `{' '.join(added[0])[:80]}`")
     found = _changed(one, other)
     return found if found and found.type is DeltaType.USAGE and not found.is_action else None
 
@@ -386,6 +492,15 @@ def _replacement(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]
     return Match(DeltaType.HARNESS, f"the {failure.tool_name} tool can't be used; this was used instead")
 
 
+def _valid_input(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> Match | None:
+    """The tool did not take its arguments: the same tool for the same thing, with others."""
+    if later.tool_name != failure.tool_name or later.arguments == failure.arguments or len(between) > MAX_LISTINGS:
+        return None
+    if path_of(failure) and path_of(later) != path_of(failure):
+        return None
+    return Match(DeltaType.HARNESS, "the same tool with arguments that it takes")
+
+
 def _edit(failure: ToolStep, later: ToolStep) -> Match | None:
     path = path_of(failure)
     if NOT_FOUND.search(failure.output) and not _EDIT_REFUSED.search(failure.output):
@@ -394,9 +509,24 @@ def _edit(failure: ToolStep, later: ToolStep) -> Match | None:
         is_whole = later.tool_name.lower() in ("write", "write_file", "create") and failure.tool_name != later.tool_name
         if is_whole or edit_likeness(failure, later) >= 0.5:
             return Match(DeltaType.HARNESS, "the same edit went through when written as the tool wants it")
-    elif path and path in later.command and is_edit(later):
+    elif path and is_edit(later) and _names(path, later.command):
         return Match(DeltaType.HARNESS, "the same file was changed by a shell command instead")
     return None
+
+
+def _names(path: str, command: str) -> bool:
+    """Whether a shell line names a file: whole, from its folder's parent on, or bare from within its folder."""
+    folder, _, name = path.rpartition("/")
+    if path in command:
+        return True
+    line = take_apart(command)
+    for text in line.heredocs:
+        command = command if text in line.inputs else command.replace(text, "\n")
+    if folder and f"{folder.rpartition('/')[2]}/{name}" in command:
+        return True
+    directory = line.directory.rstrip("/")
+    is_there = not directory or folder.endswith(directory.lstrip("./"))
+    return len(name) >= MIN_TELLING_CHARS and is_there and bool(re.search(rf"(?<![\w./-]){re.escape(name)}\b", command))
 
 
 def edit_likeness(one: ToolStep, other: ToolStep) -> float:
@@ -433,13 +563,17 @@ def _read(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> Ma
             if is_same
             else None
         )
+    if _IS_DIRECTORY.search(failure.output):
+        path = path_of(failure)
+        is_listed = bool(path) and _is_listing(later) and (path_of(later) == path or path in later.command)
+        return Match(DeltaType.HARNESS, "a folder can't be read; it was listed") if is_listed else None
     return _moved(failure, later, between) if NOT_FOUND.search(failure.output) else None
 
 
 def _moved(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep] = ()) -> Match | None:
     """The file is elsewhere: a path much like it, or one that a search for it listed."""
-    path, found = path_of(failure), path_of(later)
-    if kind_of(later) not in (ToolKind.READ, ToolKind.EDIT) or not looks_like_path(found) or found == path:
+    path, found = path_of(failure), found_path(failure, later)
+    if kind_of(later) is ToolKind.OTHER or not looks_like_path(found) or found == path:
         return None
     if later.tool_name.lower() in ("glob", "ls", "list_directory") or "*" in found:
         return None
@@ -450,6 +584,19 @@ def _moved(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep] = ())
     if between and len(between) <= MAX_LISTINGS and same_folder(path, found) and all(map(_is_listing, between)):
         return Match(DeltaType.LOCATION, "the folder was listed, and this file of it read instead")
     return None
+
+
+def found_path(failure: ToolStep, later: ToolStep) -> str:
+    """The path that a later call found a missing file under; of a shell line, the one it reads."""
+    if kind_of(later) is not ToolKind.SHELL:
+        return path_of(later)
+    path = path_of(failure)
+    for argv in take_apart(later.command).commands:
+        if program_of(argv) in _FILE_READERS:
+            for word in argv[1:]:
+                if looks_like_path(word) and word != path and similarity(path, word) >= SAME_FILE:
+                    return word
+    return ""
 
 
 def _is_listing(step: ToolStep) -> bool:

@@ -15,6 +15,8 @@ from spanlore.signature.command import program_name
 from spanlore.signature.shell import simple_commands
 
 _HEREDOC: Final = re.compile(r"<<-?\s*(['\"]?)(\w+)\1.*?(?:\n[ \t]*\2[ \t]*(?=\n|\)|$)|\Z)", re.S)
+_TO_FILE: Final = re.compile(r"(?:^|[;&|(\n])\s*(?:sudo )?(?:tee\b[^;&|\n]*|cat\b[^;&|\n]*>[^;&|\n]*)$")
+_TO_FILE_AFTER: Final = re.compile(r"(?:^|[;&|(\n])\s*(?:sudo )?cat\s*$")
 _ASSIGNMENT: Final = re.compile(r"^[A-Za-z_]\w*\+?=")
 # These only trim or count what stands before them in a pipe.
 _FILTERS: Final = frozenset(
@@ -50,6 +52,8 @@ class ShellLine:
     """`NAME=value` words, exported or before a command."""
     heredocs: tuple[str, ...] = ()
     """Texts given to commands on their standard input; two lines that differ in these are different lines."""
+    inputs: tuple[str, ...] = ()
+    """Of those the ones that a program reads; the others are only written to a file."""
 
     @property
     def last(self) -> tuple[str, ...]:
@@ -77,8 +81,17 @@ def take_apart(command: str) -> ShellLine:
             assignments += argv[1:]
         elif argv[0] not in _NO_COMMANDS:
             commands.append(tuple(argv))
-    heredocs = tuple(found[0] for found in _HEREDOC.finditer(command)) if "<<" in command else ()
-    return ShellLine(tuple(commands), directory, tuple(assignments), heredocs)
+    found = list(_HEREDOC.finditer(command)) if "<<" in command else []
+    heredocs = tuple(one[0] for one in found)
+    inputs = tuple(one[0] for one in found if not _is_written(command[: one.start()], one[0]))
+    return ShellLine(tuple(commands), directory, tuple(assignments), heredocs, inputs)
+
+
+def _is_written(before: str, heredoc: str) -> bool:
+    """Whether a text goes to a file: `cat > f <<E`, `cat <<E > f`, `tee f <<E`."""
+    head = before[before.rfind("\n") + 1 :]
+    rest = heredoc.partition("\n")[0]
+    return bool(_TO_FILE.search(head) or (_TO_FILE_AFTER.search(head) and ">" in rest))
 
 
 def program_of(argv: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ from spanlore_extractor.mining.pairing import (
     Match,
     changed_commands,
     edit_likeness,
+    found_path,
     is_bypass,
     is_probe,
     is_same_attempt,
@@ -277,3 +278,165 @@ def test_a_script_of_another_name(failing: str, output: str, later: str, is_one:
 
     assert (found is not None) is is_one
     assert found is None or found.type is DeltaType.USAGE
+
+
+REFUSED = "<tool_use_error>String to replace not found in file.</tool_use_error>"
+HEREDOC = "cat > t.py <<'E'\n{}\nE\npython t.py"
+
+
+@pytest.mark.parametrize(
+    ("failing", "output", "later", "kind"),
+    [
+        ("git add a.py", "fatal: pathspec 'a.py' did not match any files", "cd /r && git add a.py b.py",
+         DeltaType.LOCATION),
+        ("git push", "fatal: no upstream\n  git push --set-upstream origin x", "git push --set-upstream origin x",
+         DeltaType.ENVIRONMENT),
+        ("git push", "fatal: The upstream branch does not match topic", "git push -u origin topic", DeltaType.USAGE),
+        ("npx foo build a b", "error: pass --force to go on", "npx foo build a b c d e --force", DeltaType.USAGE),
+        ("sed -n 1p f | cat -A", "cat: illegal option -- A", "sed -n 1p f | od -c", DeltaType.USAGE),
+        ("sleep 30; gh pr view 6", "Blocked: sleep 30 followed by: gh pr view 6", "gh pr view 6", DeltaType.USAGE),
+    ],
+)  # fmt: skip
+def test_the_same_command_otherwise(failing: str, output: str, later: str, kind: DeltaType) -> None:
+    """In its place, with what the failure asked for, through another filter, without what was turned down."""
+    found = paired(Told().run(failing, output, 1).run(later, "fine"))
+
+    assert found is not None
+    assert found.type is kind
+
+
+@pytest.mark.parametrize(
+    ("failing", "output", "later"),
+    [
+        ("pytest", "FAILED tests/test_a.py", "pytest tests/test_a.py"),
+        (
+            "git cherry-pick a1",
+            "error: could not apply a1\nhint: git cherry-pick --continue",
+            "git cherry-pick --continue",
+        ),
+        ("sed -n 1p f | sort", "sed: boom", "sed -n 1p f | od -c"),
+    ],
+)
+def test_more_words_are_not_always_a_fix(failing: str, output: str, later: str) -> None:
+    """A part of the tests, what goes on after a conflict, and another look at the same output fix nothing."""
+    assert paired(Told().run(failing, output, 1).run(later, "fine")) is None
+
+
+def test_the_deciding_command_passes_after_an_edit() -> None:
+    """Whatever was formatted before it."""
+    told = Told().run("gofmt -w a.go && go test ./x -run A", "--- FAIL: A", 1).run("sed -i s/a/b/ x.go")
+    found = paired(told.run("gofmt -w b.go && go test ./x -run A", "ok"))
+
+    assert found is not None
+    assert found.type is DeltaType.CODE_FIX
+    assert paired(Told().run("ls a && go test ./x", "--- FAIL", 1).run("ls b && go test ./x", "ok")) is None
+
+
+def test_a_script_that_is_written_anew_and_run_again() -> None:
+    """The line that writes the file is the fix; another file is another attempt."""
+    again = paired(
+        Told().run(HEREDOC.format("print(1/0)"), "ZeroDivisionError", 1).run(HEREDOC.format("print(1)"), "1")
+    )
+    other = HEREDOC.format("print('it works')").replace("t.py", "claim.py")
+
+    assert again is not None
+    assert again.type is DeltaType.CODE_FIX
+    assert paired(Told().run(HEREDOC.format("print(1/0)"), "ZeroDivisionError", 1).run(other, "it works")) is None
+
+
+def test_a_wrong_call_is_overcome_where_a_pipe_hides_the_end() -> None:
+    """It no longer complains of the call; how the tests end is another matter."""
+    unknown = "error: unrecognized subcommand 'bun'"
+    told = (
+        Told()
+        .run("rtk bun test", unknown, 2)
+        .call(
+            "Bash", {"command": "bun test 2>&1 | tail -5"}, "FAIL a.test.ts", outcome=Outcome.UNKNOWN, reason="pipeline"
+        )
+    )
+    same = (
+        Told()
+        .run("rtk bun test", unknown, 2)
+        .call("Bash", {"command": "rtk bun x | tail -5"}, unknown, outcome=Outcome.UNKNOWN, reason="pipeline")
+    )
+
+    found = paired(told)
+    assert found is not None
+    assert found.type is DeltaType.USAGE
+    assert paired(same) is None
+
+
+def test_what_was_missing_is_made_and_it_starts() -> None:
+    """It fails later on, for another reason: the first one is overcome."""
+    found = paired(
+        Told()
+        .run("./check.sh run", "./check.sh: line 3: /tmp/bin: No such file or directory", 1)
+        .run("go build -o /tmp/bin && ./check.sh run", "The following paths are ignored", 1)
+    )
+
+    assert found is not None
+    assert found.type is DeltaType.ENVIRONMENT
+
+
+def read(told: Told, path: str, output: str, *, fails: bool = False, name: str = "Read", **more: object) -> Told:
+    outcome = Outcome.FAILURE if fails else Outcome.SUCCESS
+    return told.call(name, {"file_path": path, **more}, output, outcome=outcome)
+
+
+def test_arguments_that_the_tool_does_not_take() -> None:
+    """The same tool for the same file, with others."""
+    invalid = "InputValidationError: Read failed: offset must be a number"
+    told = read(read(Told(), "/r/a.py", invalid, fails=True, offset="1"), "/r/a.py", "x", offset=1)
+    other = read(read(Told(), "/r/a.py", invalid, fails=True, offset="1"), "/r/b.py", "x", offset=1)
+
+    found = paired(told)
+    assert found is not None
+    assert found.type is DeltaType.HARNESS
+    assert paired(other) is None
+
+
+def test_a_folder_is_listed_instead() -> None:
+    """Only that folder."""
+    is_folder = "EISDIR: illegal operation on a directory, read '/r/src'"
+
+    found = paired(read(Told(), "/r/src", is_folder, fails=True).run("ls /r/src", "a.py"))
+    assert found is not None
+    assert found.type is DeltaType.HARNESS
+    assert paired(read(Told(), "/r/src", is_folder, fails=True).run("ls /r/doc", "a.md")) is None
+
+
+def test_a_file_is_read_elsewhere_by_the_shell() -> None:
+    """The path that the line reads is the one that was meant."""
+    missing = "File does not exist."
+    told = read(Told(), "/w/db/server/receive_pack.go", missing, fails=True).run(
+        "cat ../db/server/receive_pack.go", "x"
+    )
+
+    found = paired(told)
+    assert found is not None
+    assert found.type is DeltaType.LOCATION
+    first, last = tools(told)
+    assert found_path(first, last) == "../db/server/receive_pack.go"
+    assert paired(read(Told(), "/w/db/receive_pack.go", missing, fails=True).run("cat ../db/send.go", "x")) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "is_fix"),
+    [
+        ("cd /r/src && python3 -c \"open('tabs.tsx','w').write(x)\"", True),
+        ("sed -i s/a/b/ src/tabs.tsx", True),
+        ("cd /other && python3 -c \"open('tabs.tsx','w').write(x)\"", False),
+        ("cat > /tmp/notes.md <<'E'\nsrc/tabs.tsx was changed\nE", False),
+    ],
+)
+def test_a_file_is_changed_by_a_shell_line(command: str, is_fix: bool) -> None:
+    """The line must name it as a file there; a text that only mentions it does not."""
+    refused = Told().call("Edit", {"file_path": "/r/src/tabs.tsx"}, REFUSED, outcome=Outcome.FAILURE)
+    assert (paired(refused.run(command, "")) is not None) is is_fix
+
+
+def test_another_script_is_another_attempt() -> None:
+    """Of an interpreter the script tells what is tried."""
+    one, other, again = tools(Told().run("python a.py", "boom", 1).run("python b.py", "", 1).run("python a.py", "", 1))
+    assert not is_same_attempt(one, other)
+    assert is_same_attempt(one, again)
