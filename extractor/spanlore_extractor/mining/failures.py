@@ -13,15 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from spanlore.spans.place import Channel, Outcome
+from spanlore_extractor.mining.answer import DeltaType, Match, is_success
 from spanlore_extractor.mining.hygiene import says_go_on
-from spanlore_extractor.mining.pairing import (
-    DeltaType,
-    Match,
-    is_bypass,
-    is_same_attempt,
-    is_success,
-    match,
-)
+from spanlore_extractor.mining.pairing import is_bypass, is_same_attempt, match
 from spanlore_extractor.mining.session import Conversation, HumanStep, Step, ToolStep, active_clock
 from spanlore_extractor.mining.tools import ToolKind, is_edit, is_environment_change, kind_of
 

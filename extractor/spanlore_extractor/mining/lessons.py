@@ -11,11 +11,13 @@ import re
 from typing import Final
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Source, Trigger
+from spanlore_extractor.mining.answer import DeltaType
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.failures import Delta
+from spanlore_extractor.mining.file_pairing import found_path
 from spanlore_extractor.mining.lookups import Lookup
 from spanlore_extractor.mining.loops import Loop
-from spanlore_extractor.mining.pairing import DeltaType, changed_commands, found_path
+from spanlore_extractor.mining.pairing import changed_commands
 from spanlore_extractor.mining.paths import looks_like_path
 from spanlore_extractor.mining.session import MinedSession, ToolStep
 from spanlore_extractor.mining.shell import action_of, take_apart

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from spanlore_extractor.mining.pairing import is_success
+from spanlore_extractor.mining.answer import is_success
 from spanlore_extractor.mining.paths import looks_like_path
 from spanlore_extractor.mining.session import Conversation, ToolStep
 from spanlore_extractor.mining.shell import program_of, take_apart

@@ -1,8 +1,8 @@
 from typing import Any
 
 from spanlore.spans.place import Channel
+from spanlore_extractor.mining.answer import DeltaType
 from spanlore_extractor.mining.failures import Findings, find_deltas
-from spanlore_extractor.mining.pairing import DeltaType
 from support.told import Told, failing_tests
 
 WINDOW_NS = 600 * 10**9

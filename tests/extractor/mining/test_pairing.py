@@ -1,16 +1,12 @@
 import pytest
 
 from spanlore.spans.place import Outcome
+from spanlore_extractor.mining.answer import DeltaType, Match
 from spanlore_extractor.mining.pairing import (
-    DeltaType,
-    Match,
     changed_commands,
-    edit_likeness,
-    found_path,
     is_bypass,
     is_probe,
     is_same_attempt,
-    is_success,
     match,
     word_distance,
 )
@@ -115,70 +111,6 @@ def test_sandboxed_commands_pass_with_approval() -> None:
     assert found.type is DeltaType.PERMISSION
 
 
-def edit(old: str, path: str = "a.py") -> dict[str, str]:
-    return {"file_path": path, "old_string": old, "new_string": old + "\nmore"}
-
-
-@pytest.mark.parametrize(
-    ("refusal", "name", "arguments"),
-    [
-        ("File has not been read yet. Read it first.", "Edit", edit("one\ntwo")),
-        ("String to replace not found in file.", "Write", {"file_path": "a.py", "content": "one"}),
-        ("String to replace not found in file.", "Bash", {"command": "sed -i s/one/1/ a.py"}),
-    ],
-)
-def test_refused_edits_are_the_harness(refusal: str, name: str, arguments: dict[str, str]) -> None:
-    """The same edit going through in another form says how the tool wants it."""
-    found = paired(Told().fails("Edit", edit("one\ntwo"), refusal).call(name, arguments))
-
-    assert found is not None
-    assert found.type is DeltaType.HARNESS
-
-
-def test_another_edit_of_the_file_is_no_answer() -> None:
-    """Only the edit that was refused counts, tried again."""
-    told = Told().fails("Edit", edit("one\ntwo"), "String to replace not found").call("Edit", edit("seven\neight"))
-
-    assert paired(told) is None
-
-
-def test_a_file_elsewhere_is_a_location() -> None:
-    """A read of much the same name, or of what a search for it listed."""
-    missing = ("Read", {"file_path": "src/text/textutil.go"}, "File does not exist.")
-    near = Told().fails(*missing).call("Read", {"file_path": "src/util/textutil.go"}, "package util")
-    searched = Told().fails(*missing).call("Glob", {"pattern": "src/text/*.go"}, "src/text/ide_tags.go")
-    searched.call("Read", {"file_path": "src/text/ide_tags.go"}, "package text")
-    other = Told().fails(*missing).call("Read", {"file_path": "docs/readme.md"}, "hello")
-
-    assert [found.type if (found := paired(told)) else None for told in (near, searched, other)] == [
-        DeltaType.LOCATION,
-        DeltaType.LOCATION,
-        None,
-    ]
-
-
-def test_a_tool_that_is_not_there_is_replaced() -> None:
-    """What was done at once instead of an unknown skill."""
-    found = paired(Told().fails("Skill", {"skill": "commit"}, "Unknown skill: commit").run("git status"))
-
-    assert found is not None
-    assert found.type is DeltaType.HARNESS
-
-
-def test_a_hidden_failure_is_no_success() -> None:
-    """Behind a pipe the exit code is another's, so the output must not look failed."""
-    good, bad, plain = tools(
-        Told()
-        .call("Bash", {"command": "pytest | tail -3"}, "3 passed", Outcome.UNKNOWN, "pipeline")
-        .call(
-            "Bash", {"command": "pytest | tail -3"}, "Traceback (most recent call last):", Outcome.UNKNOWN, "pipeline"
-        )
-        .call("Bash", {"command": "pytest"}, "", Outcome.UNKNOWN, "timeout")
-    )
-
-    assert [is_success(step) for step in (good, bad, plain)] == [True, False, False]
-
-
 def test_a_switched_off_check_is_a_bypass() -> None:
     """Nobody is to learn --no-verify; a command that had it before did not bypass by it."""
     plain, bypass = tools(Told().run("git commit -m x", "hook failed", 1).run("git commit --no-verify -m x"))
@@ -213,13 +145,6 @@ def test_changed_commands_names_the_pair() -> None:
     assert changed_commands(one, one) is None
 
 
-def test_edit_likeness_ignores_white_space() -> None:
-    """A tab too few is the same edit."""
-    one, other = tools(Told().call("Edit", edit("\tone\n\ttwo")).call("Edit", edit("one\ntwo")))
-
-    assert edit_likeness(one, other) == 1.0
-
-
 @pytest.mark.parametrize(
     ("failing", "later"),
     [
@@ -242,15 +167,6 @@ def test_another_thing_is_not_the_same_elsewhere() -> None:
     told = Told().run("grep alpha src/wrap.py", "grep: src/wrap.py: No such file or directory", 2)
 
     assert paired(told.run("grep -r omega src", "ok")) is None
-
-
-def test_a_listed_folder_leads_to_its_file() -> None:
-    """The folder was looked at, and the next file read lies in it; one elsewhere says nothing."""
-    told = Told().fails("Read", {"file_path": "/r/pkg/utils.go"}, "File does not exist.")
-    told.run("ls -la /r/pkg", "env.go\nmain.go\na\nb\nc")
-    found = paired(told.call("Read", {"file_path": "/r/pkg/env.go"}, "package pkg"))
-
-    assert found is not None and found.type is DeltaType.LOCATION
 
 
 @pytest.mark.parametrize(
@@ -280,7 +196,6 @@ def test_a_script_of_another_name(failing: str, output: str, later: str, is_one:
     assert found is None or found.type is DeltaType.USAGE
 
 
-REFUSED = "<tool_use_error>String to replace not found in file.</tool_use_error>"
 HEREDOC = "cat > t.py <<'E'\n{}\nE\npython t.py"
 
 
@@ -376,63 +291,6 @@ def test_what_was_missing_is_made_and_it_starts() -> None:
 
     assert found is not None
     assert found.type is DeltaType.ENVIRONMENT
-
-
-def read(told: Told, path: str, output: str, *, fails: bool = False, name: str = "Read", **more: object) -> Told:
-    outcome = Outcome.FAILURE if fails else Outcome.SUCCESS
-    return told.call(name, {"file_path": path, **more}, output, outcome=outcome)
-
-
-def test_arguments_that_the_tool_does_not_take() -> None:
-    """The same tool for the same file, with others."""
-    invalid = "InputValidationError: Read failed: offset must be a number"
-    told = read(read(Told(), "/r/a.py", invalid, fails=True, offset="1"), "/r/a.py", "x", offset=1)
-    other = read(read(Told(), "/r/a.py", invalid, fails=True, offset="1"), "/r/b.py", "x", offset=1)
-
-    found = paired(told)
-    assert found is not None
-    assert found.type is DeltaType.HARNESS
-    assert paired(other) is None
-
-
-def test_a_folder_is_listed_instead() -> None:
-    """Only that folder."""
-    is_folder = "EISDIR: illegal operation on a directory, read '/r/src'"
-
-    found = paired(read(Told(), "/r/src", is_folder, fails=True).run("ls /r/src", "a.py"))
-    assert found is not None
-    assert found.type is DeltaType.HARNESS
-    assert paired(read(Told(), "/r/src", is_folder, fails=True).run("ls /r/doc", "a.md")) is None
-
-
-def test_a_file_is_read_elsewhere_by_the_shell() -> None:
-    """The path that the line reads is the one that was meant."""
-    missing = "File does not exist."
-    told = read(Told(), "/w/db/server/receive_pack.go", missing, fails=True).run(
-        "cat ../db/server/receive_pack.go", "x"
-    )
-
-    found = paired(told)
-    assert found is not None
-    assert found.type is DeltaType.LOCATION
-    first, last = tools(told)
-    assert found_path(first, last) == "../db/server/receive_pack.go"
-    assert paired(read(Told(), "/w/db/receive_pack.go", missing, fails=True).run("cat ../db/send.go", "x")) is None
-
-
-@pytest.mark.parametrize(
-    ("command", "is_fix"),
-    [
-        ("cd /r/src && python3 -c \"open('tabs.tsx','w').write(x)\"", True),
-        ("sed -i s/a/b/ src/tabs.tsx", True),
-        ("cd /other && python3 -c \"open('tabs.tsx','w').write(x)\"", False),
-        ("cat > /tmp/notes.md <<'E'\nsrc/tabs.tsx was changed\nE", False),
-    ],
-)
-def test_a_file_is_changed_by_a_shell_line(command: str, is_fix: bool) -> None:
-    """The line must name it as a file there; a text that only mentions it does not."""
-    refused = Told().call("Edit", {"file_path": "/r/src/tabs.tsx"}, REFUSED, outcome=Outcome.FAILURE)
-    assert (paired(refused.run(command, "")) is not None) is is_fix
 
 
 def test_another_script_is_another_attempt() -> None:
