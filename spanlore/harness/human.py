@@ -27,6 +27,8 @@ REJECTED: Final = "The user doesn't want to proceed with this tool use."
 REJECTED_LATER: Final = "The user doesn't want to take this action right now."
 STOPPED_WHILE_RUNNING: Final = "Correction to the text above: this call was stopped while running"
 INTERRUPTED: Final = "[Request interrupted by user"
+_ABORTED: Final = "<turn_aborted>"
+"""Codex's word for it, as a message of its own before the next prompt."""
 _REASON: Final = "To tell you how to proceed, the user said:\n"
 _AFTER_REASON: Final = "\n\nNote: The user's next message may contain a correction or preference."
 
@@ -195,7 +197,7 @@ def scan(message: Message) -> Scan:
         queued=tuple(queued),
         reasons=reasons,
         has_results=bool(results),
-        is_interrupted=any(INTERRUPTED in block for block in blocks)
+        is_interrupted=any(INTERRUPTED in block or block.lstrip().startswith(_ABORTED) for block in blocks)
         or any(is_refusal(result) and not rejection_reason(result) for result in results),
         is_notification=any(mark in block for block in blocks for mark in _NOTIFICATIONS),
         is_command=any(_COMMAND in block for block in blocks),

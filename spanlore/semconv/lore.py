@@ -110,6 +110,8 @@ TURN_FAILURES: Final = "spanlore.turn.failures"
 TURN_INFERENCES: Final = "spanlore.turn.inferences"
 TURN_END: Final = "spanlore.turn.end"
 """str: completed, interrupted, idle, superseded."""
+TURN_REVISION: Final = "spanlore.turn.revision"
+"""int, absent for 0. The span was told before, and something happened in the turn since: this one takes its place."""
 
 # --- injection ---------------------------------------------------------------------------------------------------
 INJECTED_MEMORY_IDS: Final = "spanlore.injection.memory_ids"

@@ -275,6 +275,8 @@ def _invoke_agent(turn: Turn, place: Place, workplace: Workplace, resource: Mapp
         lore.TURN_FAILURES: turn.failures,
         lore.TURN_END: turn.end,
     }
+    if turn.revision:
+        attributes[lore.TURN_REVISION] = turn.revision
     if turn.human:
         attributes[gen_ai.INPUT_MESSAGES] = _dumps(
             [{"role": "user", "parts": [{"type": "text", "content": said.text}]} for said in turn.human]

@@ -114,6 +114,8 @@ class Turn:
     failures: int = 0
     end: str = "completed"
     """completed, interrupted, idle or superseded."""
+    revision: int = 0
+    """How often its span was told before: something happened after it seemed over."""
 
 
 @dataclass(frozen=True, slots=True)

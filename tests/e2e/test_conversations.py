@@ -90,6 +90,62 @@ def test_codex_sub_agent_hangs_under_its_call() -> None:
     assert conversation(second) == conversation(first) and ends(second) == [(0, "completed")]
 
 
+def test_codex_sub_agents_that_begin_with_their_parents_history() -> None:
+    """As newer models' do: the parent's call, answered with `aborted`, stays the parent's; each is known by its name,
+    since its task is sealed."""
+    main = codex()
+    items = [*OPENING, item("user", "build it")]
+    spawns = [
+        function(f"c{n}", "spawn_agent", task_name=name, message=TASK) for n, name in enumerate(("left", "right"))
+    ]
+    first = main.responses(items, item("assistant", "I ask."), *spawns, tools=TOOLS)
+    for number, name in reversed([*enumerate(("left", "right"))]):
+        child = codex(f"t-{name}", "t-main", tracker=main.tracker, now_ns=main.now_ns)
+        child.headers["x-codex-turn-metadata"] = json.dumps({"agent_name": f"/root/{name}"})
+        task = {"type": "agent_message", "author": "/root", "content": [{"type": "encrypted_content", "x": "gAAA"}]}
+        aborted = [output(f"c{n}", "aborted") for n in range(2)]
+        history = [*items, item("assistant", "I ask."), *spawns, *aborted, item("developer", "You are an agent."), task]
+        sub = child.responses(history, function(f"d{number}", cmd="make"), tools=TOOLS)
+        history += [function(f"d{number}", cmd="make"), output(f"d{number}")]
+        later = child.responses(history, item("assistant", "A typo."), tools=TOOLS)
+
+        assert is_under(sub, first, f"c{number}"), name
+        assert outcomes(sub) == [] and [outcome[0] for outcome in outcomes(later)] == [f"d{number}"]
+        assert said(sub) == [] and (ends(sub), ends(later)) == ([], [(0, "completed")])
+
+
+def test_codex_after_an_interruption_begins_a_turn() -> None:
+    """It says so in a message of its own; the call that was stopped belongs to the turn before."""
+    agent = codex()
+    items = [*OPENING, item("user", "build it")]
+    agent.responses(items, function("c1", cmd="make"), tools=TOOLS)
+    items += [
+        function("c1", cmd="make"),
+        output("c1", "aborted by user after 3.2s"),
+        item("user", "<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>"),
+        item("user", "use ninja"),
+    ]
+    onward = agent.responses(items, item("assistant", "Ok."), tools=TOOLS)
+
+    assert said(onward) == [("user_message", "use ninja")]
+    assert ends(onward) == [(0, "interrupted"), (1, "completed")]
+
+
+def test_what_another_process_goes_on_with_is_a_new_turn() -> None:
+    """The one before ended in the middle of its work (an error of the API, a closed terminal): nobody typed while the
+    agent worked."""
+    agent = codex()
+    items = [*OPENING, item("user", "build it")]
+    agent.responses(items, function("c1", cmd="make"), tools=TOOLS)
+    again = codex(tracker=agent.tracker, now_ns=agent.now_ns, run_id="run-ffffffffffff")
+    items += [function("c1", cmd="make"), output("c1"), item("user", "and test")]
+    resumed = again.responses(items, item("assistant", "Ok."), tools=TOOLS)
+
+    assert said(resumed) == [("user_message", "and test")]
+    assert ends(resumed) == [(0, "interrupted"), (1, "completed")]
+    assert [outcome[0] for outcome in outcomes(resumed)] == ["c1"]
+
+
 def test_codex_compaction_goes_on_in_the_same_conversation() -> None:
     """The summariser's call is told as one, and answers no person; then an opaque item stands for the history."""
     agent = codex()

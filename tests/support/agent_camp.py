@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from spanlore_proxy.demo.model_request import ReceivedRequest
-from spanlore_proxy.demo.model_server import ModelServer, Script
+from spanlore_proxy.demo.model_server import Answer, ModelServer, Script
 from spanlore_proxy.demo.project import make_project
 from spanlore_proxy.demo.replies import Reply, Say
 from spanlore_proxy.demo.stage import Stage
@@ -75,9 +75,13 @@ class Camp:
     played: dict[str, Session | Exception] = field(default_factory=dict)
     agent: RealAgent = AGENTS[0]
     """Who plays now."""
+    script: Script | None = None
+    """What the model answers in place of the agent's own short session."""
 
-    def answer(self, request: ReceivedRequest) -> Reply:
+    def answer(self, request: ReceivedRequest) -> Answer | None:
         """The model server's script."""
+        if self.script is not None:
+            return self.script(request)
         if self.agent.tool is not None and not is_main(request):
             return Reply((Say(SIDE),))
         return self.agent.answer(results(request))
@@ -103,23 +107,12 @@ class Camp:
 
     def _play(self, agent: RealAgent, *, is_least: bool) -> Session:
         self.agent = agent
-        project, home = self.stage.base / agent.name / "tally", self.stage.base / agent.name / "home"
-        make_project(project, self.stage.environment)
-        home.mkdir()
-        agent.furnish(home)
+        place = self.place(agent, agent.name)
+        project, home = place
         seen, asked, before = len(self.server.requests), len(self.world.lookups), self._counters()
         started_s = time.monotonic()
         less = ["env", *(f"--unset={name}" for name in TRUST if name != agent.trusts)] if is_least else []
-        ended = subprocess.run(
-            self.stage.command("run", "--require", "--", *less, *agent.command(PROMPT)),
-            cwd=project,
-            env={**self.stage.environment, **agent.environment, "HOME": str(home), "PWD": str(project)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        ended = self.run(agent, [*less, *agent.command(PROMPT)], place)
         session = Session(
             agent,
             ended,
@@ -132,6 +125,30 @@ class Camp:
         self._wait_for(session)
         session.counters = {name: count - before[name] for name, count in self._counters().items()}
         return session
+
+    def place(self, agent: RealAgent, name: str) -> tuple[Path, Path]:
+        """(a project, the HOME of an agent that was never started)."""
+        project, home = self.stage.base / name / "tally", self.stage.base / name / "home"
+        make_project(project, self.stage.environment)
+        home.mkdir()
+        agent.furnish(home)
+        return project, home
+
+    def run(
+        self, agent: RealAgent, command: Sequence[str], place: tuple[Path, Path]
+    ) -> subprocess.CompletedProcess[str]:
+        """The agent's command through `spanlore run`. To be called within `world`."""
+        project, home = place
+        return subprocess.run(
+            self.stage.command("run", "--require", "--", *command),
+            cwd=project,
+            env={**self.stage.environment, **agent.environment, "HOME": str(home), "PWD": str(project)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
 
     def _wait_for(self, session: Session) -> None:
         sql = "SELECT uniqExact(span_id) AS n FROM inferences WHERE cwd = {cwd:String}"

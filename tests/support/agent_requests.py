@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,36 @@ def is_main(request: ReceivedRequest) -> bool:
 def results(request: ReceivedRequest) -> int:
     """How many results of tools the request carries."""
     return sum(1 for _ in _results(request.document))
+
+
+def flow(request: ReceivedRequest) -> list[tuple[str, str]]:
+    """What was said, in order: ("user", text), ("assistant", text), ("result", text); system prompts left out."""
+    document = request.document or {}
+    inner = document.get("request")
+    document = inner if isinstance(inner, dict) else document
+    items = document.get("messages") or document.get("input") or document.get("contents") or ()
+    return [said for item in items if isinstance(item, dict) for said in _said(item)]
+
+
+def _said(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    role = {"model": "assistant"}.get(str(item.get("role")), item.get("role"))
+    if item.get("type") in RESULTS or role == "tool":
+        yield "result", _text(item.get("output", item.get("content")))
+        return
+    if role not in ("user", "assistant"):
+        return
+    content = item.get("content", item.get("parts"))
+    for part in [content] if isinstance(content, str) else content or ():
+        if isinstance(part, str):
+            yield role, part
+        elif part.get("type") in RESULTS or "functionResponse" in part:
+            yield "result", _text(part.get("content", part.get("functionResponse")))
+        elif isinstance(part.get("text"), str):
+            yield role, part["text"]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _results(value: Any) -> Iterator[Any]:

@@ -7,6 +7,9 @@ is already there is left out before inserting:
 - for suspects (see `known`), the rows of each single table;
 - content whose hash is known.
 
+A turn's span that comes again with more in it (`lore.TURN_REVISION`) takes the place of what is there: that is deleted
+first, which rewrites parts, so nobody sends it without need.
+
 The tables before `otel_traces` have no order among themselves; with a second connection half of them are written beside
 the other half, since an insert costs much the same for one row as for thousands and mostly waits.
 
@@ -28,10 +31,11 @@ from clickhouse_connect.datatypes.base import ClickHouseType
 from clickhouse_connect.datatypes.registry import get_from_name
 from clickhouse_connect.driver.client import Client
 
+from spanlore.semconv import lore
 from spanlore_collector.store import signals
 from spanlore_collector.store.claims import Claims
 from spanlore_collector.store.known import KnownHashes, KnownSpans, SpanKey
-from spanlore_collector.store.retention import prune_content
+from spanlore_collector.store.retention import delete_rows, prune_content
 from spanlore_collector.store.rows import SpanRows
 from spanlore_collector.store.tables import (
     TRACE_COLUMNS,
@@ -60,6 +64,10 @@ _BESIDE = ("message_parts", "tool_calls", "turns")
 _SEARCH_INDEX = "idx_words"
 """Of `content`. Merges make it: an insert that did would take half as long again."""
 _TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "opportunities", "inferences")
+_REVISED = ("message_parts", "turns")
+"""Typed tables with rows of a turn's span that may come again (`lore.TURN_REVISION`)."""
+_TYPED_SPAN = "trace_id = '{0.trace_id}' AND span_id = '{0.span_id}'"
+_TRACE_SPAN = "TraceId = '{0.trace_id}' AND SpanId = '{0.span_id}'"
 _SUSPECT_MINUTES = 15
 """How long before the newest insert a start looks for suspects. A group that died half-way is the newest one; earlier
 ones failed while the process lived on, and their senders have tried again since."""
@@ -111,12 +119,32 @@ class Inserter:
         for batch in batches:
             before = len(taken)
             for rows in batch:
-                if rows.key not in self.spans:
-                    taken.setdefault(rows.key, rows)
+                known = taken.get(rows.key)
+                if known is None and rows.key in self.spans and not self._is_newer(rows):
+                    continue
+                if known is None or rows.revision > known.revision:
+                    taken[rows.key] = rows
             receipts.append(Receipt(len(taken) - before, len(batch) - (len(taken) - before)))
         if taken:
+            self._make_way([rows for rows in taken.values() if rows.revision and rows.key in self.spans])
             self._insert_spans(self._claims.settle(list(taken.values())))
         return receipts
+
+    def _is_newer(self, rows: SpanRows) -> bool:
+        """Whether a span that is there was told with less in it."""
+        if not rows.revision:
+            return False
+        word = f"SpanAttributes['{lore.TURN_REVISION}']"
+        sql = f"SELECT max(toUInt32OrZero({word})) FROM otel_traces WHERE {_TRACE_SPAN.format(rows)}"
+        return int(self._client.query(sql).result_rows[0][0]) < rows.revision
+
+    def _make_way(self, revised: Iterable[SpanRows]) -> None:
+        """Deletes what is there of spans that come again with more in them; `otel_traces` last, so that a sender who
+        repeats it all because we died in between finds the old row, and it begins anew."""
+        for rows in revised:
+            for table in _REVISED:
+                delete_rows(self._client, table, _TYPED_SPAN.format(rows), self._cluster)
+            delete_rows(self._client, "otel_traces", _TRACE_SPAN.format(rows), self._cluster)
 
     def insert_signals(self, rows: signals.SignalRows) -> None:
         """Inserts logs or metrics; the same request again changes nothing."""
@@ -292,7 +320,7 @@ def _column_types(client: Client) -> dict[str, list[ClickHouseType]]:
 
 def token_of(group: Iterable[SpanRows]) -> str:
     """Names a group by its spans."""
-    return _digest(f"{rows.trace_id}{rows.span_id}" for rows in group)
+    return _digest(f"{rows.trace_id}{rows.span_id}{rows.revision or ''}" for rows in group)
 
 
 def _content_settings(client: Client) -> dict[str, str]:

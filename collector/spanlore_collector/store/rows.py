@@ -66,6 +66,8 @@ class SpanRows:
     """An agent's own telemetry, which gives way to the wire's (see `claims`)."""
     is_from_log: bool = False
     """Made of a log record, which is kept on its own."""
+    revision: int = 0
+    """How often the span was sent before with less in it (`lore.TURN_REVISION`)."""
 
     def without_types(self) -> SpanRows:
         """Only what `otel_traces` keeps."""
@@ -119,6 +121,7 @@ def rows_of(record: SpanRecord, ingested_at_ms: int) -> SpanRows:
             rows.tool_call = _tool_call(record, seat, contents)
         elif operation == gen_ai.OP_INVOKE_AGENT:
             rows.turn = _turn(record, seat)
+            rows.revision = count(attributes, lore.TURN_REVISION)
             rows.human = _human(attributes, seat)
     rows.trace = _trace(record, rows, w)
     return rows

@@ -27,8 +27,11 @@ from spanlore_proxy.conversation.scene import (
 )
 from spanlore_proxy.conversation.state import ConversationState, OpenTurn, PendingTool
 from spanlore_proxy.conversation.tools import results_from
+from spanlore_proxy.conversation.turns import turn_starts
 from spanlore_proxy.conversation.view import View
 
+ENDED: Final = frozenset({"completed", "interrupted"})
+"""How turns end that come to an end; the others were left."""
 MAX_HASHES: Final = 16
 """System prompts and tool lists remembered for one conversation."""
 
@@ -55,14 +58,16 @@ def advance(
     left = with_tools(before.turn, tools)
     turn = _turn(scene, left)
     is_new_turn = left is None or turn.span_id != left.span_id
+    if left is not None and left.revision and not said:
+        said = _said_before(scene)
     over: list[Turn] = []
-    if left is not None and is_new_turn and not left.is_emitted:
+    if left is not None and is_new_turn and not left.is_emitted and has_words(left, said):
         over.append(finished(left, said, _how_left(scene)))
     said = _said_in_turn(scene, human) if is_new_turn else said + human
-    turn = replace(turn, inferences=turn.inferences + 1, end_time_ns=max(turn.end_time_ns, seen.exchange.end_time_ns))
-    if _ends_turn(seen) and not turn.is_emitted:
+    turn = going_on(turn, seen.exchange.end_time_ns)
+    if _ends_turn(seen) and has_words(turn, said):
         over.append(finished(turn, said, "completed"))
-        turn = replace(turn, is_emitted=True)
+        turn = told(turn, said, "completed")
     step, attempt = _step_and_attempt(scene)
     system, system_hash = view.system(before.system_hashes)
     definitions, tools_hash = view.tools(before.tools_hashes)
@@ -109,6 +114,29 @@ def place_of(
     )
 
 
+def going_on(turn: OpenTurn, end_time_ns: int) -> OpenTurn:
+    """The turn with one more request to the model in it, over at that time. If its span is out, it is to be told
+    again."""
+    return replace(
+        turn,
+        inferences=turn.inferences + 1,
+        end_time_ns=max(turn.end_time_ns, end_time_ns),
+        is_emitted=False,
+        end="",
+    )
+
+
+def told(turn: OpenTurn, said: tuple[HumanMessage, ...], end: str) -> OpenTurn:
+    """The turn whose span has gone out as `finished` made it."""
+    return replace(turn, is_emitted=True, end=end, revision=turn.revision + 1, said=len(said))
+
+
+def has_words(turn: OpenTurn, said: tuple[HumanMessage, ...]) -> bool:
+    """Whether the words of a turn are known, as far as its span has told them: after a restart they are only had from a
+    request that has them, and a span without them would take the place of a better one."""
+    return len(said) >= turn.said
+
+
 def finished(turn: OpenTurn, said: tuple[HumanMessage, ...], end: str) -> Turn:
     """The turn as its span tells it."""
     return Turn(
@@ -122,11 +150,12 @@ def finished(turn: OpenTurn, said: tuple[HumanMessage, ...], end: str) -> Turn:
         tool_calls=turn.tool_calls,
         failures=turn.failures,
         end=end,
+        revision=turn.revision,
     )
 
 
 def with_tools[Turned: (OpenTurn, OpenTurn | None)](turn: Turned, tools: tuple[ToolExecution, ...]) -> Turned:
-    """The turn with its tools counted and covered in time."""
+    """The turn with its tools counted and covered in time; if its span is out, it is to be told again."""
     mine = [tool for tool in tools if turn is not None and tool.turn_span_id == turn.span_id]
     if turn is None or not mine:
         return turn
@@ -135,6 +164,7 @@ def with_tools[Turned: (OpenTurn, OpenTurn | None)](turn: Turned, tools: tuple[T
         tool_calls=turn.tool_calls + len(mine),
         failures=turn.failures + sum(tool.outcome is Outcome.FAILURE for tool in mine),
         end_time_ns=max(turn.end_time_ns, *(tool.end_time_ns for tool in mine)),
+        is_emitted=False,
     )
 
 
@@ -175,8 +205,21 @@ def _said_in_turn(scene: Scene, human: tuple[HumanMessage, ...]) -> tuple[HumanM
     return human_messages(messages, scene.seen.identity.harness, scene.before.call_class)
 
 
+def _said_before(scene: Scene) -> tuple[HumanMessage, ...]:
+    """What people typed in the turn that was open, up to what is new, as the history still says it."""
+    view, harness, call_class = scene.view, scene.seen.identity.harness, scene.before.call_class
+    if scene.meeting.is_birth or scene.meeting.is_compacted:
+        return ()
+    starts = turn_starts(view.at(range(view.opening, scene.first)), view.opening, is_first=True)
+    return human_messages(view.at(range(starts[-1].index, scene.first)), harness, call_class) if starts else ()
+
+
 def _how_left(scene: Scene) -> str:
-    """How a turn ended that a person did not let end."""
+    """How a turn ended that a person went on from. One that had come to its end keeps that: a tool's late result is no
+    more than counted."""
+    left = scene.before.turn
+    if left is not None and left.end in ENDED:
+        return left.end
     is_stopped = bool(scene.starts) and scene.starts[-1].is_interruption
     return "interrupted" if is_stopped or scene.before.was_abandoned else "superseded"
 

@@ -27,7 +27,7 @@ class Identity:
     agent_key: str = ""
     """The client's id of a sub-agent; '' for the main agent, and where the client sends none."""
     agent_kind: str = ""
-    """The client's name of the sub-agent's type, '' where unknown."""
+    """The client's name of the sub-agent's type, or of the agent where it has one, '' where unknown."""
     harness: str = "unknown"
     harness_version: str = ""
     call_class: CallClass = CallClass.UNKNOWN

@@ -1,8 +1,9 @@
 """Turns that nobody ends: how long they wait for what may still happen, and what is told when nothing will.
 
-A turn's span is told once and cannot be corrected, so a turn that was closed too early keeps counts that are too low.
-Silence alone proves little: a build runs for twenty minutes, a permission prompt stands over lunch. While the agent's
-process lives, the turn waits; once it has ended, nothing more will come, and the calls it left open are told, too.
+A turn that was closed too early has counts that are too low until it is told again (`OpenTurn.revision`), which costs
+the store a rewriting. Silence alone proves little: a build runs for twenty minutes, a permission prompt stands over
+lunch. While the agent's process lives, the turn waits; once it has ended, nothing more will come, and the calls it left
+open are told, too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 from spanlore.genai.messages import ToolCall, canonical_json
 from spanlore.spans.place import HumanMessage, Observation, ToolExecution
-from spanlore_proxy.conversation.advance import finished, place_of, with_tools
+from spanlore_proxy.conversation.advance import ENDED, finished, has_words, place_of, told, with_tools
 from spanlore_proxy.conversation.state import ConversationState, OpenTurn
 from spanlore_proxy.conversation.tools import asked, unanswered
 
@@ -73,10 +74,13 @@ def closed(
     of another their answers may still come."""
     tools = tuple(_left_open(state, calls)) if is_gone else ()
     turn = with_tools(turn, tools)
+    # One that had come to its end, and got a late result since, has that end.
+    end = turn.end if turn.end in ENDED else "idle"
+    turns = (finished(turn, said, end),) if has_words(turn, said) else ()
     place = place_of(state, turn, state.step_index, state.call_class)
-    observation = Observation(place, state.workplace, tools=tools, turns=(finished(turn, said, "idle"),))
+    observation = Observation(place, state.workplace, tools=tools, turns=turns)
     pending = () if is_gone else state.pending
-    return observation, replace(state, turn=replace(turn, is_emitted=True), pending=pending)
+    return observation, replace(state, turn=told(turn, said, end), pending=pending)
 
 
 def _left_open(state: ConversationState, calls: dict[str, ToolCall]) -> Iterable[ToolExecution]:

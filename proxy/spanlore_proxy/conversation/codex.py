@@ -65,7 +65,7 @@ def read_facts(headers: Iterable[tuple[str, str]], request: WireRequest | None, 
     return Facts(
         session_id=stated("session_id", "session-id") or thread or _cache_key(request),
         agent_key=thread if is_agent else "",
-        agent_kind=(stated("subagent_kind") or stated("x-openai-subagent")) if is_agent else "",
+        agent_kind=(_own_name(turn) or stated("subagent_kind") or stated("x-openai-subagent")) if is_agent else "",
         call_class=_call_class(request, path, turn, stated("x-openai-subagent"), is_agent=is_agent),
         prompt_id=stated("turn_id") or None,
         is_compacted=request is not None and any(map(_is_summary, request.raw_messages)),
@@ -120,6 +120,12 @@ def _turn_metadata(text: Any) -> dict[str, Any]:
 def _cache_key(request: WireRequest | None) -> str | None:
     value = request.document.get("prompt_cache_key") if request is not None else None
     return value if isinstance(value, str) and value else None
+
+
+def _own_name(turn: dict[str, Any]) -> str:
+    """The last part of the agent's path (`/root/look`), which its parent named it by."""
+    path = turn.get("agent_name")
+    return path.rpartition("/")[2] if isinstance(path, str) else ""
 
 
 def _workspace(turn: dict[str, Any]) -> str:

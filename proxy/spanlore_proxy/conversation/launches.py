@@ -22,7 +22,9 @@ MAX_LAUNCHES: Final = 64
 """Kept for one conversation, the newest."""
 _TASK = re.compile(r"<(objective|question|task)>\n(.*?)\n</\1>", re.S)
 """Where Gemini CLI's own agents (0.61) get their prompt."""
-_AGENT_ID = re.compile(r"\bagentId: (\w+)")
+_KINDS: Final = ("subagent_type", "agent_name", "task_name")
+"""Arguments that say what agent is meant; Codex's `task_name` becomes the agent's own name."""
+_AGENT_ID = re.compile(r"\bagentId: (\w+)|\"agent_id\": ?\"([\w-]+)\"")
 
 
 def launches_in(calls: Iterable[ToolCall], trace_id: bytes) -> tuple[Launch, ...]:
@@ -32,7 +34,7 @@ def launches_in(calls: Iterable[ToolCall], trace_id: bytes) -> tuple[Launch, ...
         if call.name not in LAUNCHERS or not isinstance(call.arguments, dict):
             continue
         prompt = call.arguments.get("prompt") or call.arguments.get("message")
-        kind = call.arguments.get("subagent_type") or call.arguments.get("agent_name")
+        kind = next((call.arguments[name] for name in _KINDS if call.arguments.get(name)), "")
         if isinstance(prompt, str):
             out.append(Launch(call.id, prompt_hash(prompt), kind if isinstance(kind, str) else "", trace_id))
     return tuple(out)
@@ -43,7 +45,7 @@ def with_agent_id(launch: Launch, result: ToolResult) -> Launch:
     found = _AGENT_ID.search(result.response) if result.id == launch.tool_call_id else None
     if found is None or launch.agent_id:
         return launch
-    return Launch(launch.tool_call_id, launch.prompt_hash, launch.kind, launch.trace_id, found[1])
+    return Launch(launch.tool_call_id, launch.prompt_hash, launch.kind, launch.trace_id, found[1] or found[2])
 
 
 def find_launch(

@@ -173,8 +173,9 @@ def _origin(
         return None, 0
     best: tuple[ConversationState | None, int] = None, 0
     for state in everything():
-        if state.chain.startswith(head):
-            shared = common_prefix(state.chain + state.echo, view.chain)
+        known = state.chain + state.echo
+        if known.startswith(head):
+            shared = common_prefix(known, view.chain)
             if shared > best[1] and _has_answer(view, shared):
                 best = state, shared
     return best

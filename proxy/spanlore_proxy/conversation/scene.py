@@ -70,6 +70,8 @@ def answered_tools(scene: Scene) -> tuple[ToolExecution, ...]:
             continue
         told.add(result.id)
         asking, calls = view.tool_calls_before(index)
+        if meeting.is_birth and before.parent_tool_span_id and asking < meeting.alignment.new_from:
+            continue  # a sub-agent that begins with its parent's history: the calls in it are the parent's
         waiting = pending.get(result.id)
         call = calls.get(result.id) or ToolCall(result.id, waiting.name if waiting else "", None)
         where = asked(waiting) if waiting else _unseen(scene, asking, end_ns)
@@ -142,8 +144,12 @@ def _starts(scene: Scene) -> tuple[Start, ...]:
 
 
 def _is_stopped(scene: Scene) -> bool:
-    """The client went away before the last answer was whole, and now asks something else."""
-    return scene.before.was_abandoned and scene.meeting.alignment.fit is not Fit.REPEATS
+    """What went on is over, and something else is asked: the client went away before the last answer was whole, or
+    this is another process than the one that was at work."""
+    if scene.meeting.alignment.fit is Fit.REPEATS:
+        return False
+    runs = {scene.before.workplace.run_id, scene.seen.workplace.run_id}
+    return scene.before.was_abandoned or (len(runs) > 1 and "" not in runs)
 
 
 def _newest_from(scene: Scene) -> int:

@@ -32,7 +32,13 @@ class OpenTurn:
     tool_calls: int = 0
     failures: int = 0
     is_emitted: bool = False
-    """Its span is out; what still happens in it changes the span no more."""
+    """Its span is out, and says all that has happened in it."""
+    end: str = ""
+    """How it ended when its span was told last; '' when that was never, or the model has been asked since."""
+    revision: int = 0
+    """How often its span is out."""
+    said: int = 0
+    """Messages of a person that its span tells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ from spanlore_proxy.wire.response import WireResponse
 __all__ = ["MAX_CONVERSATIONS", "ConversationState", "Observed", "Tracker", "state_from_json", "state_to_json"]
 
 MAX_CONVERSATIONS: Final = 2_000
+MAX_SAID_CHARS: Final = 4_096
+"""Of what people typed in a turn whose span is out, kept in case it goes on; more is read from its history."""
 _ASIDE: Final = frozenset({CallClass.TITLE, CallClass.COUNT_TOKENS, CallClass.PROBE, CallClass.SIDE})
 
 
@@ -60,7 +62,7 @@ class Tracker:
         self._groups: dict[str, list[str]] = {}
         self._sessions: dict[str, list[str]] = {}
         self._said: dict[str, tuple[HumanMessage, ...]] = {}
-        """What people typed in each open turn: only here, never in a state, which may lie on disk unredacted."""
+        """What people typed in each newest turn: only here, never in a state, which may lie on disk unredacted."""
         self._calls = OpenCalls()
         self._changed: dict[str, ConversationState] = {}
         self._asides = aside.Memory()
@@ -126,9 +128,10 @@ class Tracker:
             patience = patience_ns(idle_ns, is_alive=alive[run_id], is_working=bool(state.pending))
             if now_ns - max(turn.end_time_ns, state.last_end_time_ns) < patience:
                 continue
-            said, calls = self._said.pop(state.conversation, ()), self._calls.take(state.conversation)
+            said, calls = self._said.get(state.conversation, ()), self._calls.take(state.conversation)
             told, after = closed(state, turn, said, calls, is_gone=alive[run_id] is False)
-            out.append(told)
+            if told.turns or told.tools:
+                out.append(told)
             self._put(after)
         return out
 
@@ -149,7 +152,8 @@ class Tracker:
 
     def _remember_said(self, step: Advance) -> None:
         turn = step.state.turn
-        if turn is None or turn.is_emitted or not step.said:
+        size = sum(len(said.text) for said in step.said) if turn is not None and turn.is_emitted else 0
+        if turn is None or not step.said or size > MAX_SAID_CHARS:
             self._said.pop(step.state.conversation, None)
         else:
             self._said[step.state.conversation] = step.said
@@ -160,8 +164,7 @@ class Tracker:
         turn = state.turn
         if turn is None:
             return self._aside(seen, view)
-        if not turn.is_emitted:
-            self._put(replace(state, turn=replace(turn, inferences=turn.inferences + 1)))
+        self._put(replace(state, turn=replace(turn, inferences=turn.inferences + 1, is_emitted=False)))
         place = place_of(state, turn, state.step_index, seen.identity.call_class)
         observation = Observation(place, seen.workplace, injected=seen.injected)
         return Observed(make_inference(seen, content), observation, seed, self.take_changed())

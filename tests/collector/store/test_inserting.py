@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 from clickhouse_connect.driver.client import Client
 
+from spanlore.semconv import lore
 from spanlore.settings import child_environment
+from spanlore.spans.record import SpanRecord
 from spanlore_collector.bench.sample import sample_spans
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.inserting import COLUMNS, Inserter, token_of
@@ -114,6 +117,48 @@ def test_a_repeated_insert_of_which_nobody_heard_is_dropped(store: Store) -> Non
         inserter.insert_table("inferences", [row.inference for row in rows if row.inference], token_of(rows))
 
         assert doubled(client, rows) == {}
+
+
+def test_a_turn_told_again_takes_the_place_of_what_was_told(store: Store) -> None:
+    """Whatever comes first or twice, in one group or in two, and after a death in between: the newest revision stands
+    alone, in every table."""
+    (turn,) = [record for record in sample_spans(60, seed=109) if "invoke_agent" in record.name][:1]
+    first, second, third = (revised(turn, revision) for revision in (0, 1, 2))
+    with store.connect() as client:
+        Inserter(client).insert([[first]])
+        assert counts_of(client, first) == [(0, 1)]
+        (receipt,) = Inserter(client).insert([[second]])
+        assert (receipt.spans, receipt.duplicates) == (1, 0)
+        assert counts_of(client, first) == [(1, 1)]
+        inserter = Inserter(client)
+        inserter.insert([[second, third], [first]])
+        inserter.insert([[third], [second]])
+        assert counts_of(client, first) == [(2, 1)]
+        assert doubled(client, [third]) == {}
+        # It died when the old rows were half deleted: the sender repeats what nobody acknowledged.
+        client.command(f"ALTER TABLE turns DELETE WHERE span_id = '{first.span_id}' SETTINGS mutations_sync = 2")
+        last = revised(turn, 3)
+        Inserter(client).insert([[last]])
+        assert counts_of(client, first) == [(3, 1)]
+        assert doubled(client, [last]) == {}
+
+
+def revised(turn: SpanRecord, revision: int) -> SpanRows:
+    """The turn's rows, with so many tool calls."""
+    more = {lore.TURN_REVISION: revision} if revision else {}
+    attributes = {**turn.attributes, lore.TURN_TOOL_CALLS: revision, **more}
+    return rows_of(dataclasses.replace(turn, attributes=attributes), NOW_MS + revision)
+
+
+def counts_of(client: Client, rows: SpanRows) -> list[tuple[int, int]]:
+    """(tool calls that `turns` tells, rows of `otel_traces`) of a turn, for each row of `turns`."""
+    return [
+        (int(row[0]), int(row[1]))
+        for row in client.query(
+            f"SELECT tool_calls, (SELECT count() FROM otel_traces WHERE SpanId = '{rows.span_id}') FROM turns "
+            f"WHERE span_id = '{rows.span_id}'"
+        ).result_rows
+    ]
 
 
 def test_a_start_mends_the_times_of_traces(store: Store) -> None:

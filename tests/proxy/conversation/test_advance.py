@@ -51,7 +51,7 @@ def test_a_changed_tool_list_is_told_again() -> None:
 
 
 def test_reminders_and_results_continue_a_turn() -> None:
-    """A message with nothing of a person in it begins no turn."""
+    """A message with nothing of a person in it begins no turn; the turn is told again, with it."""
     play = Play().say(user("go"))
     play.ask(call("t1", "ls"))
     with_results = play.say(user(result("t1", ""), REMINDER)).ask("done")
@@ -59,7 +59,7 @@ def test_reminders_and_results_continue_a_turn() -> None:
 
     assert place(with_results)[0] == place(alone)[0] == 0
     assert ends(with_results) == [(0, "completed")]
-    assert ends(alone) == []
+    assert [(turn.inferences, turn.revision) for turn in alone.observation.turns] == [(3, 1)]
 
 
 def test_a_notification_wakes_the_model_for_a_turn_of_its_own() -> None:

@@ -56,7 +56,7 @@ def decode_message(raw: dict[str, Any]) -> Message:
         return Message(Role.TOOL, (decode_result(raw),))
     role = raw.get("role")
     known = ROLES.get(role, Role.OTHER) if isinstance(role, str) else Role.OTHER
-    if kind == "message":
+    if kind in ("message", "agent_message"):
         return Message(known, decode_content(content))
     return Message(Role.USER if kind == "mcp_approval_response" else known, decode_item(raw))
 

@@ -31,8 +31,9 @@ MODEL_ITEMS: Final = frozenset(
 
 OTHER_ITEMS: Final = frozenset(
     {"message", "item_reference", "compaction", "context_compaction", "compaction_summary", "compaction_trigger",
-     "additional_tools", "mcp_approval_response", "configuration_update"}
+     "additional_tools", "mcp_approval_response", "configuration_update", "agent_message"}
 )  # fmt: skip
+"""`agent_message`: what one of Codex's agents writes to another; the words themselves are sealed."""
 COMPACTIONS: Final = frozenset({"compaction", "context_compaction", "compaction_summary"})
 """A summary in place of what went before, mostly encrypted."""
 
