@@ -87,6 +87,12 @@ _MACHINE_STARTS: Final = (
     "Tool call error:\n\n<error>",
     "No tool calls found in the response.",
     "Please always provide EXACTLY ONE action in triple backticks",
+    # Qwen Code, pi
+    "You are the component that summarizes a conversation when its context window",
+    "First, reason in your <analysis> block.",
+    "Resume the prior task using the summary above.",
+    "Managed memory has TWO directories.",
+    "The conversation history before this point was compacted into the following summary:",
     # aider
     EXAMPLES_END,
     SUMMARY,
@@ -119,9 +125,12 @@ _NOTIFICATIONS: Final = (
 _SUMMARIES: Final = (
     "This session is being continued from a previous conversation",
     "<state_snapshot>",
+    "The conversation history before this point was compacted into the following summary:",
     "Another language model started to solve this problem",
     SUMMARY,
 )
+_QWEN_SUMMARY: Final = "\n\nResume the prior task using the summary above."
+"""Behind Qwen Code's, whatever the model began it with."""
 _TASK = re.compile(r"\APlease solve this issue: (?P<text>.*?)\n\s*\nYou can execute bash commands ", re.S)
 """mini-swe-agent wraps the task into its instructions."""
 _FILES_BEGIN: Final = "--- Content from referenced files ---"
@@ -201,7 +210,7 @@ def scan(message: Message) -> Scan:
         or any(is_refusal(result) and not rejection_reason(result) for result in results),
         is_notification=any(mark in block for block in blocks for mark in _NOTIFICATIONS),
         is_command=any(_COMMAND in block for block in blocks),
-        is_summary=any(block.lstrip().startswith(_SUMMARIES) for block in blocks),
+        is_summary=any(block.lstrip().startswith(_SUMMARIES) or _QWEN_SUMMARY in block for block in blocks),
     )
 
 
@@ -284,6 +293,8 @@ def _queued_in_system(message: Message) -> Iterator[str]:
 
 def _without_machine_text(block: str) -> str:
     if _is_machine(block):
+        return ""
+    if _QWEN_SUMMARY in block:
         return ""
     if found := _TASK.match(block):
         block = found["text"]

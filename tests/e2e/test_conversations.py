@@ -101,8 +101,8 @@ def test_codex_sub_agents_that_begin_with_their_parents_history() -> None:
     first = main.responses(items, item("assistant", "I ask."), *spawns, tools=TOOLS)
     for number, name in reversed([*enumerate(("left", "right"))]):
         child = codex(f"t-{name}", "t-main", tracker=main.tracker, now_ns=main.now_ns)
-        child.headers["x-codex-turn-metadata"] = json.dumps({"agent_name": f"/root/{name}"})
-        task = {"type": "agent_message", "author": "/root", "content": [{"type": "encrypted_content", "x": "gAAA"}]}
+        child.headers["x-codex-turn-metadata"] = json.dumps({"agent_name": f"/main/{name}"})
+        task = {"type": "agent_message", "author": "/main", "content": [{"type": "encrypted_content", "x": "gAAA"}]}
         aborted = [output(f"c{n}", "aborted") for n in range(2)]
         history = [*items, item("assistant", "I ask."), *spawns, *aborted, item("developer", "You are an agent."), task]
         sub = child.responses(history, function(f"d{number}", cmd="make"), tools=TOOLS)
@@ -392,3 +392,131 @@ def test_two_agents_without_ids_in_one_directory_are_two_sessions() -> None:
     sessions = {session(agent.chat(task, "x", tools=CHAT_TOOLS)) for agent in (one, other)}
 
     assert len(sessions) == 2
+
+
+# --- clients that name nothing, when they replace their history or another process goes on with it ------------------
+
+
+def reminded(words: str, *reminders: str) -> dict[str, Any]:
+    """As Qwen Code sends a prompt: reminders before it, which come and go."""
+    parts = [f"<system-reminder>\n{one}\n</system-reminder>" for one in reminders]
+    return {"role": "user", "content": [{"type": "text", "text": text} for text in (*parts, words)]}
+
+
+def answered(call_id: str, **arguments: Any) -> list[dict[str, Any]]:
+    call = {"id": call_id, "type": "function"}
+    call["function"] = {"name": "run_shell_command", "arguments": json.dumps(arguments)}
+    return [chat("assistant", None, tool_calls=[call]), {"role": "tool", "tool_call_id": call_id, "content": "ok"}]
+
+
+SYSTEM = chat("system", "You are Qwen.")
+SHELL = ("c1", "run_shell_command", {"command": "make"})
+
+
+def test_qwen_compaction_in_the_middle_of_a_turn() -> None:
+    """Its two summarisers (the first with tools) speak for nobody; the summary begins with other words than the
+    history, and is the same session, turn and conversation."""
+    agent = OtherAgent("qwen-code")
+    opening = reminded("build it", "skills", "date")
+    first = agent.chat([SYSTEM, opening], SHELL, tools=CHAT_TOOLS)
+    history = [SYSTEM, reminded("build it", "skills"), *answered("c1", command="make")]
+    ask = "You are the component that summarizes a conversation when its context window is about to overflow."
+    tried = agent.chat([*history, chat("user", ask)], "no", tools=CHAT_TOOLS)
+    ask = "First, reason in your <analysis> block. Then, produce the <state_snapshot> XML."
+    summarised = agent.chat([*history, chat("user", ask)], "<state_snapshot>it builds</state_snapshot>")
+    summary = "<state_snapshot>it builds</state_snapshot>\n\nResume the prior task using the summary above. Go on."
+    after = [SYSTEM, reminded(summary, "skills"), chat("assistant", "Got it. Thanks for the additional context!")]
+    onward = agent.chat([*after, *answered("c1", command="make")], "Built.", tools=CHAT_TOOLS)
+    thanks = agent.chat(
+        [*after, *answered("c1", command="make"), chat("assistant", "Built."), chat("user", "thanks")],
+        "Welcome.",
+        tools=CHAT_TOOLS,
+    )
+    everything = (first, tried, summarised, onward, thanks)
+
+    assert {one.observation.place.call_class for one in (tried, summarised)} == {CallClass.COMPACTION}
+    assert len({session(one) for one in everything}) == len({conversation(one) for one in everything}) == 1
+    assert onward.observation.place.is_compacted and ends(onward) == [(0, "completed")]
+    assert [said(one) for one in everything] == [
+        [("user_message", "build it")],
+        [],
+        [],
+        [],
+        [("user_message", "thanks")],
+    ]
+    assert [outcome[0] for one in everything for outcome in outcomes(one)] == ["c1"]
+
+
+def test_a_summary_that_another_process_begins_with() -> None:
+    """It asked for the summary itself, of a history that an earlier process is known for: what follows points there."""
+    agent = OtherAgent("qwen-code")
+    first = agent.chat([SYSTEM, reminded("build it", "skills")], SHELL, tools=CHAT_TOOLS)
+    history = [SYSTEM, reminded("build it"), *answered("c1", command="make")]
+    agent.chat(history, "Built.", tools=CHAT_TOOLS)
+    again = OtherAgent("qwen-code", agent.tracker, run_id="run-ffffffffffff", now_ns=agent.now_ns)
+    ask = "First, reason in your <analysis> block. Then, produce the <state_snapshot> XML."
+    altered = [SYSTEM, reminded("build it", "restored"), *answered("c1", command="make"), chat("assistant", "Built.")]
+    summarised = again.chat([*altered, chat("user", ask)], "We built it.")
+    summary = reminded("We built it.\n\nResume the prior task using the summary above. Go on.")
+    got = chat("assistant", "Got it. Thanks for the additional context!")
+    onward = again.chat([SYSTEM, summary, got, chat("user", "and test")], "Green.", tools=CHAT_TOOLS)
+
+    assert summarised.observation.place.call_class is CallClass.COMPACTION
+    assert session(summarised) == session(first)
+    assert onward.observation.place.parent_conversation == conversation(first)
+    assert said(onward) == [("user_message", "and test")]
+
+
+@pytest.mark.parametrize("harness", ["qwen-code", "gemini-cli"])
+def test_a_resume_that_writes_its_history_anew(harness: str) -> None:
+    """Reminders moved, a result written twice: the model's answers are the same, and nothing is told again."""
+    agent = OtherAgent(harness)
+    first = agent.chat([SYSTEM, reminded("build it", "skills", "date")], SHELL, tools=CHAT_TOOLS)
+    history = [SYSTEM, reminded("build it", "skills", "date"), *answered("c1", command="make")]
+    agent.chat(history, "Built.", tools=CHAT_TOOLS)
+    again = OtherAgent(harness, agent.tracker, run_id="run-ffffffffffff", now_ns=agent.now_ns)
+    call, result = answered("c1", command="make")
+    history = [
+        SYSTEM,
+        reminded("build it"),
+        call,
+        result,
+        result,
+        chat("assistant", "Built."),
+        chat("user", "and test"),
+    ]
+    resumed = again.chat(history, "Green.", tools=CHAT_TOOLS)
+    elsewhere = OtherAgent("pi", agent.tracker, run_id="run-eeeeeeeeeeee", now_ns=again.now_ns)
+
+    assert resumed.observation.place.parent_conversation == conversation(first)
+    assert (said(resumed), outcomes(resumed), place(resumed)[0]) == ([("user_message", "and test")], [], 1)
+    assert elsewhere.chat(history, "x", tools=CHAT_TOOLS).observation.place.parent_conversation != conversation(first)
+
+
+def test_qwen_without_session_ids_knows_its_sub_agents_by_their_prompt() -> None:
+    """With any provider but its own it names nothing; a sub-agent says its task first, and nobody typed that."""
+    agent = OtherAgent("qwen-code")
+    call = ("call_1", "agent", {"description": "look", "prompt": TASK, "subagent_type": "general-purpose"})
+    first = agent.chat([SYSTEM, reminded("build it", "skills")], call, tools=CHAT_TOOLS)
+    system = chat("system", "You look.")
+    sub = agent.chat([system, reminded(TASK, "skills")], SHELL, tools=CHAT_TOOLS)
+    later = agent.chat([system, reminded(TASK, "skills"), *answered("c1", command="make")], "x", tools=CHAT_TOOLS)
+    typed = OtherAgent("qwen-code", agent.tracker, run_id="run-ffffffffffff", now_ns=agent.now_ns)
+
+    assert is_under(sub, first, "call_1") and conversation(later) == conversation(sub)
+    assert said(sub) == [] and [outcome[0] for outcome in outcomes(later)] == ["c1"]
+    assert said(typed.chat([system, reminded(TASK)], "x", tools=CHAT_TOOLS)) == [("user_message", TASK)]
+
+
+def test_qwen_keeps_its_own_memory_beside_the_conversation() -> None:
+    """That call goes on from the whole history, with tools, and belongs to no person."""
+    agent = OtherAgent("qwen-code")
+    first = agent.chat([SYSTEM, reminded("build it")], "Built.", tools=CHAT_TOOLS)
+    ask = "Managed memory has TWO directories. Choose which one to write each memory into."
+    history = [SYSTEM, reminded("build it"), chat("assistant", "Built.")]
+    kept = agent.chat([*history, chat("user", ask)], "Nothing.", tools=CHAT_TOOLS)
+    onward = agent.chat([*history, chat("user", "thanks")], "Welcome.", tools=CHAT_TOOLS)
+
+    assert kept.observation.place.call_class is CallClass.SIDE and session(kept) == session(first)
+    assert said(kept) == [] and said(onward) == [("user_message", "thanks")]
+    assert conversation(onward) == conversation(first) and place(onward)[0] == 1

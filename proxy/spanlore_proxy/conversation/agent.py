@@ -81,6 +81,14 @@ _CWD = re.compile(
 _SUMMARISERS: Final = ("context summarization agent", "context summarization assistant")
 """OpenCode's and pi's system prompts of a compaction, which offers no tools."""
 _AIDER_SIDE: Final = ("concise, one-line Git commit messages", "*Briefly* summarize this partial conversation")
+_SUMMARISE: Final = (
+    "You are the component that summarizes a conversation when its context window",
+    "First, reason in your <analysis> block.",
+)
+"""Start of the last message of Qwen Code's compactions: one with the conversation's tools, and a second try without."""
+_QWEN_MEMORY: Final = "Managed memory has TWO directories."
+"""Start of the last message of the call that keeps its own memory, which has tools."""
+_QWEN_AGENT: Final = "You are a general-purpose subagent working for a parent agent."
 _TITLE_STARTS: Final = ("You are a title generator", "Generate a short title", "Generate a concise title")
 
 
@@ -226,6 +234,8 @@ def _call_class(request: WireRequest | None, system: tuple[str, ...], endpoint: 
         return CallClass.UNKNOWN
     if _is_gemini(request) and (found := gemini_cli.call_class(request, system, harness)) is not None:
         return found
+    if harness == "qwen-code" and (found := _qwen_class(request, system)) is not None:
+        return found
     if request.raw_tools:
         return CallClass.MAIN
     if any(mark in text[:2000] for text in system for mark in _SUMMARISERS):
@@ -238,6 +248,17 @@ def _call_class(request: WireRequest | None, system: tuple[str, ...], endpoint: 
     if request.parameters.max_tokens == 1:
         return CallClass.PROBE
     return CallClass.UNKNOWN
+
+
+def _qwen_class(request: WireRequest, system: tuple[str, ...]) -> CallClass | None:
+    """What a call of Qwen Code is for, where its words tell; None where the generic rules do."""
+    last = request.raw_messages[-1] if request.raw_messages else {}
+    said = texts_of(last.get("content"))[-1:] if last.get("role") == "user" else ()
+    if any(text.lstrip().startswith(_SUMMARISE) for text in said):
+        return CallClass.COMPACTION
+    if any(text.lstrip().startswith(_QWEN_MEMORY) for text in said):
+        return CallClass.SIDE
+    return CallClass.SUBAGENT if any(text.lstrip().startswith(_QWEN_AGENT) for text in system) else None
 
 
 def _credential(exchange: Exchange) -> str:

@@ -31,9 +31,11 @@ class Memory:
         self._failed: OrderedDict[tuple[str, str], int] = OrderedDict()
 
     def observe(self, seen: Seen, view: View | None, main: ConversationState | None) -> Told:
-        """One side call. `main` is a conversation of the same session, whose messages need not be told again."""
+        """One side call. `main` is a conversation of the same session, whose messages need not be told again; of a
+        client that names no session, the one that the call is for."""
         identity = seen.identity
-        session = identity.session_id or f"call:{identity.harness}:{seen.workplace.run_id}"
+        session = identity.session_id or (main.session_id if main is not None else "")
+        session = session or f"call:{identity.harness}:{seen.workplace.run_id}"
         conversation = conversation_id_of(session, identity.agent_key, f"call:{identity.call_class.value}")
         seed = seen.request_seed(chain_hash(view.chain) if view is not None else seen.body_mark())
         place = Place(

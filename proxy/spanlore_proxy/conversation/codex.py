@@ -123,7 +123,7 @@ def _cache_key(request: WireRequest | None) -> str | None:
 
 
 def _own_name(turn: dict[str, Any]) -> str:
-    """The last part of the agent's path (`/root/look`), which its parent named it by."""
+    """The last part of the agent's path (`/PARENT/look`), which its parent named it by."""
     path = turn.get("agent_name")
     return path.rpartition("/")[2] if isinstance(path, str) else ""
 

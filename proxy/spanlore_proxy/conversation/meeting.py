@@ -20,6 +20,7 @@ from spanlore_proxy.conversation.view import View
 
 _SHARED_FOR_FORK: Final = 3
 """Messages that two conversations must share before one is taken for a branch of the other."""
+_ANSWERS_FOR_RESUME: Final = 2
 _RANKS: Final = {Fit.REPEATS: 3, Fit.CONTINUES: 2, Fit.REWRITTEN: 1}
 
 
@@ -47,8 +48,11 @@ def group_of(seen: Seen, view: View) -> str:
 
 
 def _opening(view: View, harness: str) -> str:
+    """What was said first, without the reminders around it, which a client may drop or move later."""
     text = opening_text(view.raw_messages, harness)
-    return view.chain[:DIGEST_BYTES].hex() if text is None else content_hash(text)
+    if text is None and len(view):
+        text = "\n".join(scan(view.message(view.opening)).texts)
+    return content_hash(text) if text else view.chain[:DIGEST_BYTES].hex()
 
 
 def best_fit(seen: Seen, view: View, group: Sequence[ConversationState]) -> Found | None:
@@ -74,8 +78,14 @@ def find(
     group: Sequence[ConversationState],
     of_session: Callable[[str], Iterable[ConversationState]],
     everything: Callable[[], Iterable[ConversationState]],
+    summarised: ConversationState | None = None,
 ) -> Found:
-    """The conversation of a main or sub-agent request; a new one where none fits. `group` has the newest first."""
+    """The conversation of a main or sub-agent request; a new one where none fits.
+
+    Args:
+        group: the newest first.
+        summarised: the conversation whose summary the same process asked for last.
+    """
     best = best_fit(seen, view, group)
     if best is not None:
         if best.alignment.fit in (Fit.REPEATS, Fit.CONTINUES):
@@ -92,7 +102,40 @@ def find(
         is_old = best.alignment.new_from == len(view)
         if is_old and seen.exchange.start_time_ns <= best.state.last_start_time_ns:
             return replace(best, is_late=True)
-    return _newborn(seen, view, best, of_session, everything)
+    if (known := _compacted_in_run(seen, view, everything)) is not None:
+        return Found(known, Alignment(Fit.UNRELATED, 0), is_compacted=True)
+    return _newborn(seen, view, best, of_session, everything, summarised)
+
+
+def _compacted_in_run(
+    seen: Seen, view: View, everything: Callable[[], Iterable[ConversationState]]
+) -> ConversationState | None:
+    """The conversation of a client that names no session, when it begins with a summary now: the one of its run that
+    shares the most messages with it, else the one used last."""
+    if seen.identity.session_id or seen.identity.call_class is not CallClass.MAIN or not _has_summary(view):
+        return None
+    peers = [state for state in of_run(seen, everything()) if state.call_class is CallClass.MAIN]
+    new = _digests(view.chain)
+    found = max(peers, key=lambda state: (len(new & _digests(state.chain)), state.last_end_time_ns), default=None)
+    return None if found is None else replace(found, group=group_of(seen, view))
+
+
+def of_run(seen: Seen, states: Iterable[ConversationState]) -> list[ConversationState]:
+    """The conversations of the same program in the same run; none where no run is known."""
+    run_id = seen.workplace.run_id
+    return [
+        state
+        for state in states
+        if run_id and state.workplace.run_id == run_id and state.workplace.harness == seen.identity.harness
+    ]
+
+
+def _has_summary(view: View) -> bool:
+    return any(scan(view.message(index)).is_summary for index in range(min(view.opening + 2, len(view))))
+
+
+def _digests(chain: bytes) -> set[bytes]:
+    return {chain[i : i + DIGEST_BYTES] for i in range(0, len(chain), DIGEST_BYTES)}
 
 
 def _is_compacted(seen: Seen, view: View, known: ConversationState) -> bool:
@@ -109,11 +152,16 @@ def _newborn(
     nearest: Found | None,
     of_session: Callable[[str], Iterable[ConversationState]],
     everything: Callable[[], Iterable[ConversationState]],
+    summarised: ConversationState | None,
 ) -> Found:
     """A conversation that was not known: a branch, a sub-agent's, or one whose beginning nobody saw."""
     if (child := _child_of_run(seen, view, everything)) is not None:
         return Found(child, Alignment(Fit.UNRELATED, 0), is_birth=True)
     origin, shared = _origin(view, nearest, everything)
+    if origin is None and not seen.identity.session_id:
+        origin, shared = resumed_from(seen, view, everything())
+        if origin is None and _has_summary(view):
+            origin = summarised
     session, is_inferred = _session(seen, view, has_namesake=nearest is not None)
     identity = seen.identity
     seed = _seed(seen, view, nearest, origin, shared)
@@ -138,8 +186,11 @@ def _child_of_run(
     """A sub-agent of a client that names no session (Gemini CLI with an API key), in the session of the run, else of
     the directory, whose tool call started it; None where no such call is known."""
     identity, workplace = seen.identity, seen.workplace
-    if identity.session_id or identity.call_class is not CallClass.SUBAGENT or not (workplace.run_id or workplace.cwd):
+    if identity.session_id or not (workplace.run_id or workplace.cwd):
         return None
+    is_known = identity.call_class is CallClass.SUBAGENT
+    if not is_known and (view.after_last_answer() or not workplace.run_id):
+        return None  # else only the call's own prompt, as the first thing that is said, makes it one
     peers = [
         state
         for state in everything()
@@ -147,7 +198,7 @@ def _child_of_run(
         and (state.workplace.run_id, state.workplace.cwd) == (workplace.run_id, workplace.cwd)
     ]
     peers.sort(key=lambda state: state.last_end_time_ns, reverse=True)
-    may_guess = bool(workplace.run_id)
+    may_guess = is_known and bool(workplace.run_id)
     launch = find_launch(view.at(range(min(len(view), 2))), "", "", peers, may_guess=may_guess)
     if launch is None:
         return None
@@ -169,16 +220,54 @@ def _origin(
     if nearest is not None and nearest.alignment.fit is Fit.DIVERGED and _has_answer(view, nearest.alignment.new_from):
         return nearest.state, nearest.alignment.new_from
     head = view.chain[: _SHARED_FOR_FORK * DIGEST_BYTES]
-    if length(head) < _SHARED_FOR_FORK:
+    if not view.after_last_answer():
         return None, 0
     best: tuple[ConversationState | None, int] = None, 0
     for state in everything():
         known = state.chain + state.echo
-        if known.startswith(head):
+        # All that is known of it is enough: only a process that goes on begins with an answer.
+        if known.startswith(head) if length(known) >= _SHARED_FOR_FORK else state.echo and view.chain.startswith(known):
             shared = common_prefix(known, view.chain)
             if shared > best[1] and _has_answer(view, shared):
                 best = state, shared
     return best
+
+
+def resumed_from(seen: Seen, view: View, states: Iterable[ConversationState]) -> tuple[ConversationState | None, int]:
+    """(the conversation of an earlier process that this history goes on from, how many messages of it are known), of a
+    client that names no session and writes what lies between the model's answers another way when it resumes (Gemini
+    CLI, Qwen Code): the same answers in the same order, in the same directory, tell."""
+    workplace = seen.workplace
+    answers = [index for index in range(len(view)) if view.is_assistant(index)]
+    best: tuple[ConversationState | None, int] = None, 0
+    most = _ANSWERS_FOR_RESUME - 1
+    for state in states if len(answers) > most and workplace.cwd else ():
+        place = state.workplace
+        if (place.harness, place.cwd) != (
+            seen.identity.harness,
+            workplace.cwd,
+        ) or state.call_class is not CallClass.MAIN:
+            continue
+        found = _in_order(view.chain, answers, state.chain + state.echo)
+        if len(found) > most:
+            best, most = (state, found[-1] + 1), len(found)
+    return best
+
+
+def _in_order(chain: bytes, indices: Sequence[int], known: bytes) -> list[int]:
+    """Those of the messages that stand in the known chain, in the same order."""
+    places: dict[bytes, list[int]] = {}
+    for at in range(length(known)):
+        places.setdefault(known[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES], []).append(at)
+    found: list[int] = []
+    last = -1
+    for index in indices:
+        digest = chain[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES]
+        behind = [at for at in places.get(digest, ()) if at > last]
+        if behind:
+            found.append(index)
+            last = behind[0]
+    return found
 
 
 def _has_answer(view: View, count: int) -> bool:

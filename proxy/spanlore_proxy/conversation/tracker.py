@@ -25,7 +25,7 @@ from spanlore_proxy.conversation.closing import OpenCalls, closed, patience_ns
 from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.digests import Digests
 from spanlore_proxy.conversation.inference import Seen, make_inference
-from spanlore_proxy.conversation.meeting import Found, best_fit, find, group_of
+from spanlore_proxy.conversation.meeting import Found, best_fit, find, group_of, of_run, resumed_from
 from spanlore_proxy.conversation.scene import Meeting
 from spanlore_proxy.conversation.state import ConversationState, state_from_json, state_to_json
 from spanlore_proxy.conversation.view import View
@@ -36,6 +36,8 @@ from spanlore_proxy.wire.response import WireResponse
 __all__ = ["MAX_CONVERSATIONS", "ConversationState", "Observed", "Tracker", "state_from_json", "state_to_json"]
 
 MAX_CONVERSATIONS: Final = 2_000
+MAX_PROCESSES: Final = 256
+"""Of those that asked for a summary."""
 MAX_SAID_CHARS: Final = 4_096
 """Of what people typed in a turn whose span is out, kept in case it goes on; more is read from its history."""
 _ASIDE: Final = frozenset({CallClass.TITLE, CallClass.COUNT_TOKENS, CallClass.PROBE, CallClass.SIDE})
@@ -63,6 +65,8 @@ class Tracker:
         self._sessions: dict[str, list[str]] = {}
         self._said: dict[str, tuple[HumanMessage, ...]] = {}
         """What people typed in each newest turn: only here, never in a state, which may lie on disk unredacted."""
+        self._summarised: dict[str, str] = {}
+        """By process, of clients that name no session: the conversation that it asked a summary of last."""
         self._calls = OpenCalls()
         self._changed: dict[str, ConversationState] = {}
         self._asides = aside.Memory()
@@ -105,7 +109,9 @@ class Tracker:
             return self._aside(seen, view)
         if identity.call_class is CallClass.COMPACTION:
             return self._compaction(seen, view)
-        found = find(seen, view, self._group(group_of(seen, view)), self._of_session, self._states.values)
+        summarised = self._states.get(self._summarised.get(_process(seen), ""))
+        group = self._group(group_of(seen, view))
+        found = find(seen, view, group, self._of_session, self._states.values, summarised)
         if found.is_late:
             return self._late(found.state, seen, view)
         return self._advance(found, seen, view)
@@ -173,14 +179,37 @@ class Tracker:
         """The summariser's call: it carries the whole history, and may answer tools that no other request will."""
         found = best_fit(seen, view, self._group(group_of(seen, view)))
         if found is None or found.state.turn is None or found.alignment.fit in (Fit.DIVERGED, Fit.UNRELATED):
-            return self._aside(seen, view)
+            return self._foreign_compaction(seen, view)
+        self._remember_summarised(seen, found.state)
         observed, state = aside.compaction(found.state, found.alignment, seen, view)
         self._keep(state)
         return Observed(*observed, self.take_changed())
 
-    def _aside(self, seen: Seen, view: View | None) -> Observed:
+    def _foreign_compaction(self, seen: Seen, view: View) -> Observed:
+        """One that is no history the process is known for: that of an earlier process, or only a text."""
+        main = None
+        if not seen.identity.session_id:
+            main = resumed_from(seen, view, self._states.values())[0] or self._main_of_run(seen)
+        if main is not None:
+            self._remember_summarised(seen, main)
+        return self._aside(seen, view, main)
+
+    def _remember_summarised(self, seen: Seen, state: ConversationState) -> None:
+        if not seen.identity.session_id and seen.workplace.run_id:
+            self._summarised.pop(_process(seen), None)
+            self._summarised[_process(seen)] = state.conversation
+            while len(self._summarised) > MAX_PROCESSES:
+                del self._summarised[next(iter(self._summarised))]
+
+    def _main_of_run(self, seen: Seen) -> ConversationState | None:
+        """The conversation of the run that was used last."""
+        states = (state for state in of_run(seen, self._states.values()) if state.call_class is CallClass.MAIN)
+        return max(states, key=lambda state: state.last_end_time_ns, default=None)
+
+    def _aside(self, seen: Seen, view: View | None, main: ConversationState | None = None) -> Observed:
         session = seen.identity.session_id
-        main = next(iter(self._of_session(session)), None) if session else None
+        if main is None:
+            main = next(iter(self._of_session(session)), None) if session else self._main_of_run(seen)
         inference, observation, seed = self._asides.observe(seen, view, main)
         return Observed(inference, observation, seed, self.take_changed())
 
@@ -200,6 +229,9 @@ class Tracker:
     def _keep(self, state: ConversationState) -> None:
         """Stores a state as the one used last, and forgets the oldest where there are too many."""
         key = state.conversation
+        before = self._states.get(key)
+        if before is not None and before.group != state.group:
+            self._remove(self._groups, before.group, key)
         self._put(state)
         self._states.move_to_end(key)
         for index, name in ((self._groups, state.group), (self._sessions, state.session_id)):
@@ -216,10 +248,14 @@ class Tracker:
         self._calls.take(key)
         self._changed.pop(key, None)
         for index, name in ((self._groups, state.group), (self._sessions, state.session_id)):
-            members = index[name]
-            members.remove(key)
-            if not members:
-                del index[name]
+            self._remove(index, name, key)
+
+    @staticmethod
+    def _remove(index: dict[str, list[str]], name: str, key: str) -> None:
+        members = index[name]
+        members.remove(key)
+        if not members:
+            del index[name]
 
 
 def _with_agent(workplace: Workplace, identity: Identity) -> Workplace:
@@ -229,3 +265,7 @@ def _with_agent(workplace: Workplace, identity: Identity) -> Workplace:
     is_same = identity.harness == workplace.harness
     version = identity.harness_version or (workplace.harness_version if is_same else "")
     return replace(workplace, harness=identity.harness, harness_version=version)
+
+
+def _process(seen: Seen) -> str:
+    return f"{seen.identity.harness}\x1f{seen.workplace.run_id}"
