@@ -404,8 +404,8 @@ def reminded(words: str, *reminders: str) -> dict[str, Any]:
 
 
 def answered(call_id: str, **arguments: Any) -> list[dict[str, Any]]:
-    call = {"id": call_id, "type": "function"}
-    call["function"] = {"name": "run_shell_command", "arguments": json.dumps(arguments)}
+    function = {"name": "run_shell_command", "arguments": json.dumps(arguments)}
+    call = {"id": call_id, "type": "function", "function": function}
     return [chat("assistant", None, tool_calls=[call]), {"role": "tool", "tool_call_id": call_id, "content": "ok"}]
 
 
