@@ -65,7 +65,7 @@ def test_every_page(browser: Browser, told: Told, dark: bool) -> None:
 def test_on_a_narrow_screen(browser: Browser, told: Told) -> None:
     """Nothing is wider than a phone."""
     with visiting(browser, told[1].login_url, width=400, height=800) as visitor:
-        for name in ("sessions", "session", "memories", "health"):
+        for name in ("sessions", "session", "conversation", "memories", "review", "memory", "search", "cost", "health"):
             visitor.page.goto(told[1].url + PAGES[name])
             shoot(visitor.page, f"{name}-narrow")
 
@@ -149,6 +149,35 @@ def test_a_memory_is_changed(browser: Browser, told: Told) -> None:
         page.goto(told[1].url + PAGES["review"])
         page.click("button:has-text('Reject')")
         expect(page.locator(".empty")).to_contain_text("Nothing to review")
+        page.click(".done >> text=Undo")
+        expect(page.locator(".memory-row .text")).to_contain_text(HOSTILE[:10])
+        page.click("button:has-text('Reject')")
+        expect(page.locator(".empty")).to_contain_text("Nothing to review")
+
+
+def test_words_are_remembered(browser: Browser, told: Told) -> None:
+    """Typed on the page, kept for the repository that was chosen, edited, and taken back step by step."""
+    with visiting(browser, told[1].login_url) as visitor:
+        page = visitor.page
+        page.goto(told[1].url + PAGES["memories"])
+        page.click("text=Remember something")
+        page.fill(".remember textarea", "Screenshots of the shelf lie in docs/shelf.")
+        page.click(".remember button")  # the browser itself asks for the repository
+        expect(page).to_have_url(told[1].url + PAGES["memories"])
+        page.select_option(".remember select", "github.com/acme/widgets")
+        shoot(page, "remember-light")
+        page.click(".remember button")
+        expect(page.locator(".done")).to_contain_text("Remembered")
+        expect(page.locator("h1")).to_contain_text("Screenshots of the shelf")
+        page.click("text=Edit the text")
+        page.fill("textarea", "Screenshots of the shelf lie in docs/pictures.")
+        page.click("text=Save")
+        page.click("button:has-text('Undo edited')")
+        expect(page.locator(".done")).to_contain_text("Taken back")
+        expect(page.locator("h1")).to_contain_text("lie in docs/shelf")
+        page.click("button:has-text('Undo added')")
+        expect(page.locator(".chip.retired")).to_be_visible()
+        expect(page.locator("button:has-text('Undo')")).to_have_count(0)
 
 
 def test_live_while_it_runs(browser: Browser, told: Told) -> None:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from spanlore.memory.anchor import AnchorState
 from spanlore.memory.memory import Kind, Memory, Status
+from spanlore.memory.stated import forget
 from spanlore.redaction.redact import Redactor
-from spanlore_extractor.memories.stated import forget
 from spanlore_extractor.run import FORKS_KEY, Progress, Report, Rules, mine
 from support.collecting import Collecting
 from support.told import START_NS, Told, corrected, failing_tests

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spanlore.memory import stated
 from spanlore.memory.memory import Memory
 from spanlore.redaction.redact import Redactor
 from spanlore.semconv import gen_ai, lore
 from spanlore.spans.record import SpanRecord
-from spanlore_extractor.memories import stated
 from spanlore_extractor.run import Rules, mine
 from support.collecting import Collecting, collecting
 from support.told import SECOND_NS, Told, failing_tests

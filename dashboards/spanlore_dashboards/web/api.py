@@ -23,7 +23,7 @@ from spanlore_dashboards.web import answers, health, memory_reading, one_session
 from spanlore_dashboards.web.costs import CostFilter, read_costs, today
 from spanlore_dashboards.web.effects import read_opportunities
 from spanlore_dashboards.web.guard import problem
-from spanlore_dashboards.web.memory_actions import ActionError, act
+from spanlore_dashboards.web.memory_actions import ActionError, act, remember
 from spanlore_dashboards.web.memory_reading import MemoryFilter, choose, page_of
 from spanlore_dashboards.web.openapi import Operation, document
 from spanlore_dashboards.web.searching import SearchFilter, search
@@ -53,9 +53,18 @@ class Action(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    action: Literal["edit", "pin", "unpin", "confirm", "reject", "forget"]
+    action: Literal["edit", "pin", "unpin", "confirm", "reject", "forget", "undo"]
     text: str = Field("", max_length=4000, description="Of an edit")
     version: int | None = Field(None, ge=1, description="The version it was decided on; a newer one is a conflict")
+
+
+class Remembered(BaseModel):
+    """What is to be remembered, in the user's words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    text: str = Field(min_length=1, max_length=4000)
+    scope: str = Field(max_length=500, description="Scope key of a repository that an agent has worked in, or `user`")
 
 
 def _at(method: str, path: str, name: str, summary: str, answer: type[BaseModel], **more: Any) -> Operation:
@@ -67,6 +76,7 @@ OPERATIONS: Final = (
     _at("GET", "/sessions/{id}", "getSession", "One session as a tree", answers.SessionTree),
     _at("GET", "/sessions/{id}/spans/{span}", "getSpan", "One span with its content", answers.Span),
     _at("GET", "/memories", "listMemories", "Memories that fit a filter", answers.MemoryList, query=MemoryFilter),
+    _at("POST", "/memories", "remember", "Remember the user's own words", answers.Changed, body=Remembered),
     _at("GET", "/memories/{id}", "getMemory", "One memory, its life and its uses", answers.MemoryDetail),
     _at("POST", "/memories/{id}/actions", "changeMemory", "Change a memory", answers.Changed, body=Action),
     _at("GET", "/search", "search", "Where a text stands in sessions", answers.SearchResult, query=SearchFilter),
@@ -99,6 +109,7 @@ class Api:
             "getSession": self.session,
             "getSpan": self.span,
             "listMemories": self.memories,
+            "remember": self.remember,
             "getMemory": self.memory,
             "changeMemory": self.change,
             "search": self.search,
@@ -150,6 +161,22 @@ class Api:
         found = [_memory(memory) for memory in page.memories]
         return answers.MemoryList(memories=found, found=page.found, page=page.page, pages=page.pages)
 
+    async def remember(self, request: web.Request) -> BaseModel:
+        """Keeps the user's own words."""
+        wanted = await _body(Remembered, request)
+        try:
+            known, worked_in = await asyncio.gather(
+                self._site.asking.call(lambda client: client.memories()),
+                self._site.asking.read(memory_reading.repositories),
+            )
+            scopes = [*worked_in, *(memory.scope for memory in known)]
+            words = self._redactor.redact(wanted.text).text
+            operations = remember(words, wanted.scope, known, scopes, self._site.now_ns())
+            await self._site.asking.call(lambda client: client.apply(operations))
+        except (ActionError, VersionConflictError, RequestRefusedError) as error:
+            raise web.HTTPConflict(text=str(error)) from None
+        return answers.Changed(memory=_memory(operations[0].memory))
+
     async def memory(self, request: web.Request) -> BaseModel:
         """One memory."""
         memory = await self._memory_named(_named(request, "id"))
@@ -169,9 +196,12 @@ class Api:
         if wanted.version is not None and wanted.version != memory.version:
             raise web.HTTPConflict(text=f"it is at version {memory.version}; read it again, and decide from that")
         try:
-            known = await self._site.asking.call(lambda client: client.memories())
+            known, events = await asyncio.gather(
+                self._site.asking.call(lambda client: client.memories()),
+                self._site.asking.call(lambda client: client.events(memory.id)),
+            )
             words = self._redactor.redact(wanted.text).text
-            operations = act(memory, wanted.action, known, self._site.now_ns(), words)
+            operations = act(memory, wanted.action, known, self._site.now_ns(), words, events)
             await self._site.asking.call(lambda client: client.apply(operations))
         except (ActionError, VersionConflictError, RequestRefusedError) as error:
             raise web.HTTPConflict(text=str(error)) from None

@@ -14,7 +14,7 @@ from spanlore_dashboards.web.searching import SearchFilter, search
 from spanlore_dashboards.web.site import Site, asked
 
 WEEK_NS: Final = 7 * 86_400 * 10**9
-PERIODS: Final = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"))
+PERIODS: Final = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"), (3650, "All time"))
 DIMENSIONS: Final = (
     ("model", "Model"),
     ("repository", "Repository"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +17,7 @@ from spanlore_collector.store import ledgers
 from spanlore_collector.store.views import Row, RowSource
 
 DAY_NS: Final = 86_400_000_000_000
+YEAR_DAYS: Final = 366
 type Dimension = Literal["model", "repository", "agent", "call_class"]
 _COLUMNS: Final[dict[str, str]] = {
     "model": "if(response_model != '', response_model, request_model)",
@@ -64,7 +65,7 @@ class Costs:
     """The days, the names, and the whole."""
 
     days: list[str]
-    """Every day asked for, those without calls too."""
+    """Every day asked for, those without calls too; of more than a year only from the first call on."""
     cells: list[Spent]
     names: list[Spent]
     """Sums by name, most expensive first."""
@@ -120,12 +121,19 @@ def read_costs(source: RowSource, wanted: CostFilter, now: datetime) -> Costs:
     if total is not None:
         sums.remove(total)
     return Costs(
-        days=[(first + timedelta(days=n)).isoformat() for n in range(wanted.days)],
+        days=_days(first, wanted.days, cells),
         cells=cells,
         names=sorted(sums, key=lambda item: (-item.cost_usd, -item.calls, item.name)),
         total=total or Spent("", "", 0, 0, 0, 0, 0, 0, 0.0, 0),
         ledger=_ledger(ledgers.read_costs(source, "repository", values["since"]), wanted.repository),
     )
+
+
+def _days(first: date, count: int, cells: Iterable[Spent]) -> list[str]:
+    """Every day; of a longer time than a year only those from the first call on."""
+    days = [(first + timedelta(days=n)).isoformat() for n in range(count)]
+    began = min((cell.day for cell in cells), default="") if count > YEAR_DAYS else ""
+    return [day for day in days if day >= began]
 
 
 def _ledger(rows: Iterable[ledgers.CostRow], repository: str) -> Ledger:

@@ -122,6 +122,15 @@ def shown_in(source: RowSource) -> dict[str, int]:
     return {row["id"]: int(row["sessions"]) for row in rows}
 
 
+def repositories(source: RowSource) -> list[str]:
+    """The scope keys that agents have worked in, the last one first."""
+    rows = source.rows(
+        "SELECT repository FROM inferences WHERE repository != '' GROUP BY repository "
+        "ORDER BY max(start_time) DESC, repository LIMIT 500"
+    )
+    return [row["repository"] for row in rows]
+
+
 def uses_of(source: RowSource, memory_id: str) -> list[Use]:
     """The newest sessions in which it was shown."""
     rows = source.rows(

@@ -35,10 +35,10 @@ def remember(
     """Remember TEXT: shown to agents from the next session on."""
     import time
 
+    from spanlore.memory import stated
     from spanlore.memory.memory import USER_SCOPE, Status, memory_to_json
     from spanlore.redaction.redact import Redactor
     from spanlore.settings import load_settings
-    from spanlore_extractor.memories import stated
 
     if scope not in ("repo", "user"):
         fail(f"--scope is repo or user, not {scope!r}.", USAGE)
@@ -77,10 +77,10 @@ def edit(
     """Change what a memory says. From then on it is your word: mining neither rewrites nor supersedes it."""
     import time
 
+    from spanlore.memory import stated
     from spanlore.memory.memory import Status, memory_to_json
     from spanlore.redaction.redact import Redactor
     from spanlore.settings import load_settings
-    from spanlore_extractor.memories import stated
 
     with daemon() as (_, client):
         memory, known = one_of(client, memory_id)
@@ -119,8 +119,8 @@ def confirm(memory_id: Id, as_json: Json = False) -> None:
     """Say that a memory is right. It is shown from now on, also one that waited, was quarantined or forgotten."""
     import time
 
+    from spanlore.memory import stated
     from spanlore.memory.memory import memory_to_json
-    from spanlore_extractor.memories import stated
 
     with daemon() as (_, client):
         memory, known = one_of(client, memory_id)
@@ -137,8 +137,8 @@ def confirm(memory_id: Id, as_json: Json = False) -> None:
 
 def forget(memory_id: Id, as_json: Json = False) -> None:
     """Forget a memory; agents are no longer shown it, and mining does not bring it back."""
+    from spanlore.memory import stated
     from spanlore.memory.memory import Status, memory_to_json
-    from spanlore_extractor.memories import stated
 
     with daemon() as (_, client):
         memory, _known = one_of(client, memory_id)
@@ -160,9 +160,9 @@ def undo(
     """Take back the last change: what one command or one mining run did, or the last one of memory ID.
 
     Called again it takes back the one before that."""
+    from spanlore.memory import undoing
     from spanlore.memory.memory import memory_to_json
     from spanlore_collector.store.history import last_changes, states
-    from spanlore_extractor.memories import undoing
 
     with daemon() as (reader, client):
         try:
@@ -187,8 +187,8 @@ def undo(
 
 
 def _pin(memory_id: str, pinned: bool, as_json: bool) -> None:
+    from spanlore.memory import stated
     from spanlore.memory.memory import memory_to_json
-    from spanlore_extractor.memories import stated
 
     with daemon() as (_, client):
         memory, _ = one_of(client, memory_id)

@@ -90,7 +90,7 @@ def ask(reader: Reader, client: MemoryClient, queue: Sequence[Memory]) -> None:
 def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Operation]:
     import time
 
-    from spanlore_extractor.memories import stated
+    from spanlore.memory import stated
 
     if answer == "c":
         return stated.confirm(memory, known, time.time_ns())
@@ -108,7 +108,7 @@ def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Oper
 def _by_option(client: MemoryClient, confirm: Sequence[str], forget: Sequence[str]) -> list[Operation]:
     import time
 
-    from spanlore_extractor.memories import stated
+    from spanlore.memory import stated
 
     done: list[Operation] = []
     for word, is_right in [*((word, True) for word in confirm), *((word, False) for word in forget)]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
+from spanlore.memory import stated
 from spanlore.memory.changes import shape_of
 from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Memory, Status
 from spanlore.memory.operations import Operation
@@ -28,7 +29,6 @@ from spanlore_collector.store.api_client import MemoryClient, connect
 from spanlore_collector.store.reader import Reader
 from spanlore_extractor.mcp_server.context import Contexts, key_of
 from spanlore_extractor.mcp_server.workplace import Workplace
-from spanlore_extractor.memories import stated
 from spanlore_extractor.mining.explicit import STATED_IN, asked_for, is_for_everywhere
 from spanlore_extractor.mining.lessons import QUOTE_CHARS
 from spanlore_extractor.run import Rules, mine

@@ -7,11 +7,11 @@ Counts and confidence are not in the text: they change, and the renderer adds th
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final
 
 from spanlore.memory.memory import Kind
 from spanlore.memory.shapes import is_error_line, suspicious
+from spanlore.memory.stated import day_of
 from spanlore_extractor.memories.generality import core_of
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.lessons import ARROW, LOOKUP
@@ -62,11 +62,6 @@ def clip(text: str, limit: int) -> str:
     """At most `limit` characters on one line, with `…` where something was cut."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + _MORE
-
-
-def day_of(time_ns: int) -> str:
-    """The UTC day, `2026-11-30`."""
-    return datetime.fromtimestamp(time_ns / 1e9, UTC).strftime("%Y-%m-%d")
 
 
 def quoted_parts(text: str) -> list[str]:

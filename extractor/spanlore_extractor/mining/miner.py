@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from spanlore.genai.inference import CallClass
 from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Source
+from spanlore.memory.rules import rule_of
 from spanlore_extractor.mining.candidate import Candidate, Dropped
 from spanlore_extractor.mining.confirmation import Confirmation, confirmed_by, find_confirmations
 from spanlore_extractor.mining.corrections import Correction, find_corrections
@@ -14,7 +15,6 @@ from spanlore_extractor.mining.failures import find_deltas
 from spanlore_extractor.mining.lessons import QUOTE_CHARS, dead_end_of, lesson_of, pinned
 from spanlore_extractor.mining.lookups import find_lookups
 from spanlore_extractor.mining.loops import find_loops
-from spanlore_extractor.mining.rules import rule_of
 from spanlore_extractor.mining.session import Conversation, HumanStep, MinedSession, ToolStep
 
 SHOWN_CHARS = 160

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from spanlore.memory import stated
 from spanlore.memory.memory import USER_SCOPE, Memory, Status
 from spanlore.memory.operations import Operation
 from spanlore.redaction.redact import Redactor
-from spanlore_extractor.memories import stated
 from spanlore_extractor.notes.markdown import Note, NoteError, note_of, read_note
 
 CONFLICT: Final = ".conflict"

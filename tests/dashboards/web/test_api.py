@@ -105,4 +105,4 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
 
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert re.search(r"Tested: +10\b|10 tested|10 operations|Operations: .*10", done.stdout), done.stdout[-3000:]
+    assert re.search(r"Tested: +11\b|11 tested|11 operations|Operations: .*11", done.stdout), done.stdout[-3000:]

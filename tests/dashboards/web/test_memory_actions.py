@@ -1,10 +1,12 @@
 """What a person does to a memory on the page."""
 
+from typing import Any
+
 import pytest
 
-from spanlore.memory.memory import Kind, Memory, Source, Status
+from spanlore.memory.memory import Kind, Memory, Source, Status, memory_to_json
 from spanlore.memory.operations import Operation, Verb
-from spanlore_dashboards.web.memory_actions import ACTIONS, DONE, ActionError, act, offered
+from spanlore_dashboards.web.memory_actions import ACTIONS, ALWAYS, DONE, ActionError, act, offered, remember, undoable
 
 
 def memory(status: Status = Status.ACTIVE, pinned: bool = False) -> Memory:
@@ -44,14 +46,14 @@ def test_edits_that_make_no_sense(text: str) -> None:
 @pytest.mark.parametrize("status", list(Status))
 def test_only_what_is_offered_can_be_done(status: Status) -> None:
     """In every status something is offered, and anything else is refused with a reason."""
-    for action in set(ACTIONS) - {"edit"}:
+    for action in set(ACTIONS) - ALWAYS:
         if action in offered(memory(status)):
             assert done(action, memory(status)).memory.version == 8
         else:
             with pytest.raises(ActionError, match=status.value):
                 done(action, memory(status))
     assert offered(memory(status))
-    assert set(DONE) == set(ACTIONS)
+    assert set(DONE) == {*ACTIONS, "remember"}
 
 
 def test_a_pin_comes_off() -> None:
@@ -64,3 +66,43 @@ def test_a_pin_comes_off() -> None:
 def test_review_brings_it_to_agents() -> None:
     """A quarantined memory that is confirmed is shown from then on."""
     assert done("confirm", memory(Status.QUARANTINED)).memory.is_shown
+
+
+def event(verb: Verb, of: Memory, actor: str = "user") -> dict[str, Any]:
+    return {"verb": verb.value, "actor": actor, "version": of.version, "memory": memory_to_json(of)}
+
+
+def test_undo_goes_one_change_back() -> None:
+    """An edit is taken back to the words before, as a change of the user's own."""
+    was = memory()
+    edited = done("edit", was, "New words.").memory
+    life = [event(Verb.ADDED, was, "extractor"), event(Verb.EDITED, edited)]
+    (operation,) = act(edited, "undo", [], 9, events=life)
+
+    assert (operation.verb, operation.actor) == (Verb.RESTORED, "user")
+    assert (operation.memory.text, operation.memory.version) == ("Old words.", edited.version + 1)
+    assert undoable(life) == life[1]
+
+
+def test_what_can_not_be_undone() -> None:
+    """What mining made is rejected instead; what was taken back already is not offered, and refused with the reason."""
+    was = memory()
+
+    assert undoable([event(Verb.ADDED, was, "extractor")]) is None
+    assert undoable([event(Verb.ADDED, was)]) is not None
+    assert undoable([event(Verb.ADDED, was), event(Verb.RESTORED, was)]) is None
+    with pytest.raises(ActionError, match="nothing of m-1 is left to undo"):
+        act(was, "undo", [], 9, events=[event(Verb.ADDED, was), event(Verb.RESTORED, was)])
+
+
+def test_words_are_remembered_where_agents_worked() -> None:
+    """For a repository that is known, or for all; never twice, and never for a place that nobody has seen."""
+    (operation,) = remember("Use make.", "github.com/acme/shop", [], ["github.com/acme/shop"], 9)
+
+    assert (operation.verb, operation.memory.status, operation.actor) == (Verb.ADDED, Status.ACTIVE, "user")
+    assert remember("Use make.", "user", [], [], 9)[0].memory.scope == "user"
+    with pytest.raises(ActionError, match="already"):
+        remember("use make", "github.com/acme/shop", [operation.memory], ["github.com/acme/shop"], 9)
+    for text, scope in (("Use make.", ""), ("Use make.", "github.com/acme/none"), (" ", "user"), ("x" * 341, "user")):
+        with pytest.raises(ActionError):
+            remember(text, scope, [], ["github.com/acme/shop"], 9)

@@ -12,6 +12,7 @@ from spanlore_dashboards.web.memory_reading import (
     choose,
     open_evidence,
     page_of,
+    repositories,
     shown_in,
     uses_of,
 )
@@ -84,3 +85,11 @@ def test_a_statement_is_opened_whole(reader: Reader, memories: list[Memory]) -> 
 
     assert found.said.startswith("The shelf test is flaky.")
     assert (gone.call, gone.said) == (None, "")
+
+
+def test_repositories_of_sessions(reader: Reader) -> None:
+    """Where agents worked, the last one first; a session of no repository is of none."""
+    found = repositories(reader)
+
+    assert found[:2] == [REPOSITORY, "github.com/acme/shop"]
+    assert "" not in found

@@ -5,11 +5,11 @@ import pytest
 
 from spanlore.memory.memory import Evidence, Memory, Status
 from spanlore.memory.operations import Operation
+from spanlore.memory.stated import remember
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.judge.judging import Judged
 from spanlore_extractor.judge.spending import Caps, Spending
 from spanlore_extractor.memories.consolidate import consolidate
-from spanlore_extractor.memories.stated import remember
 from spanlore_extractor.mining.miner import mine_session
 from support.judging import CAPS, answering, document, fair, judge_with, model_at
 from support.model_server import Answer, Failure, ModelServer, Raw, ReceivedRequest, Reply, Say

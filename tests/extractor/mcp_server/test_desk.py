@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from spanlore.genai.inference import CallClass
+from spanlore.memory import stated
 from spanlore.memory.memory import Status
 from spanlore.settings import Settings
 from spanlore.spans.place import Channel
 from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_extractor.mcp_server.desk import Desk, DeskError
 from spanlore_extractor.mcp_server.workplace import Workplace
-from spanlore_extractor.memories import stated
 from support.collecting import Collecting
 from support.told import START_NS, Told, failing_tests
 

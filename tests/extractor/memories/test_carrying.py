@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 
 from spanlore.memory.memory import Memory, Status
+from spanlore.memory.stated import remember
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.carrying import Taken, from_lines, take, to_lines
 from spanlore_extractor.memories.consolidate import consolidate
-from spanlore_extractor.memories.stated import remember
 from spanlore_extractor.mining.miner import mine_session
 from support.payloads import PAYLOADS
 from support.told import START_NS, failing_tests

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from spanlore.memory.stated import remember
 from spanlore.settings import Paths, Settings
-from spanlore_extractor.memories.stated import remember
 from spanlore_extractor.notes.folder import (
     NotesPlaceError,
     folder_of,

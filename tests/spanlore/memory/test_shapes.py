@@ -9,9 +9,9 @@ from spanlore.memory.shapes import (
     reads_as_instruction,
     suspicious,
 )
+from spanlore.memory.stated import remember
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.consolidate import consolidate
-from spanlore_extractor.memories.stated import remember
 from spanlore_extractor.mining.miner import mine_session
 from support.attacks import ATTACKS, COMMITS, NAMES, OUTPUT, PASTED
 from support.payloads import PAYLOADS

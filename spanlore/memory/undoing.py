@@ -70,12 +70,8 @@ def undo_batch[C: Changed](
     return out
 
 
-def undo_one(memory: Memory, events: Sequence[Mapping[str, Any]]) -> Operation:
-    """The operation that takes back a memory's last change that stands. `events` oldest first, as the API tells them.
-
-    Raises:
-        UndoError: there is none.
-    """
+def standing_changes(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The changes of a memory that were not taken back, oldest first; each with the looks that came after it."""
     standing: list[Mapping[str, Any]] = []
     for event in events:
         if event["verb"] == Verb.RESTORED:
@@ -84,6 +80,16 @@ def undo_one(memory: Memory, events: Sequence[Mapping[str, Any]]) -> Operation:
             standing[-1] = event
         else:
             standing.append(event)
+    return standing
+
+
+def undo_one(memory: Memory, events: Sequence[Mapping[str, Any]]) -> Operation:
+    """The operation that takes back a memory's last change that stands. `events` oldest first, as the API tells them.
+
+    Raises:
+        UndoError: there is none.
+    """
+    standing = standing_changes(events)
     if not standing:
         raise UndoError(f"nothing of {memory.id} is left to undo")
     before = memory_from_json(standing[-2]["memory"]) if len(standing) > 1 else None

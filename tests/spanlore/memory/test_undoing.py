@@ -4,8 +4,8 @@ import pytest
 
 from spanlore.memory.anchor import Anchor, AnchorKind, AnchorState
 from spanlore.memory.memory import Kind, Memory, Source, Status, memory_to_json
+from spanlore.memory.undoing import UndoError, last_batch, undo_batch, undo_one
 from spanlore_collector.store.history import Change
-from spanlore_extractor.memories.undoing import UndoError, last_batch, undo_batch, undo_one
 
 ONE = Memory("m-1", Kind.EXPLICIT, Source.EXPLICIT, Status.ACTIVE, "a/b/c", "one")
 

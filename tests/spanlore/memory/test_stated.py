@@ -4,7 +4,7 @@ import pytest
 
 from spanlore.memory.memory import Kind, Source, Status
 from spanlore.memory.operations import Verb
-from spanlore_extractor.memories.stated import MAX_STATEMENT_CHARS, forget, remember
+from spanlore.memory.stated import MAX_STATEMENT_CHARS, forget, remember
 from spanlore_extractor.memories.wording import MAX_TEXT_CHARS
 from support.payloads import PAYLOADS
 from support.told import START_NS

@@ -7,16 +7,17 @@ says yes, or says the same in a prompt. It supersedes nothing, and brings nothin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
-from spanlore.memory.changes import ACTOR, confirm, edit, forget, pin, shape_of, supersede
+from spanlore.figures import one_line
+from spanlore.memory.changes import ACTOR, MAX_TEXT_CHARS, confirm, edit, forget, pin, shape_of, supersede
 from spanlore.memory.memory import Kind, Memory, Source, Status, memory_id
 from spanlore.memory.operations import Operation, Verb
+from spanlore.memory.rules import rule_of
 from spanlore.memory.trust import prior_of
-from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, clip, day_of
-from spanlore_extractor.mining.rules import rule_of
 
-__all__ = ["ACTOR", "MAX_STATEMENT_CHARS", "confirm", "edit", "forget", "pin", "remember"]
+__all__ = ["ACTOR", "MAX_STATEMENT_CHARS", "confirm", "day_of", "edit", "forget", "pin", "remember"]
 
 _ASKED: Final = {"user": "The user asked", "agent": "An agent asked"}
 _SAID: Final = {"user": "the user said so", "agent": "an agent's word; waits for the user's yes"}
@@ -58,7 +59,7 @@ def remember(
         source=Source.EXPLICIT,
         status=status,
         scope=scope,
-        text=clip(f'{_ASKED[by]} to have this remembered ({day_of(now_ns)}): "{words}"', MAX_TEXT_CHARS),
+        text=one_line(f'{_ASKED[by]} to have this remembered ({day_of(now_ns)}): "{words}"', MAX_TEXT_CHARS),
         subject=rule.subject,
         slot=rule.slot,
         value=rule.value,
@@ -75,3 +76,8 @@ def remember(
     verb = Verb.QUARANTINED if shape else Verb.UPDATED if before else Verb.ADDED
     operations = [Operation(verb, made, made.note, by)]
     return [*operations, *supersede(made, known, by)] if status is Status.ACTIVE else operations
+
+
+def day_of(time_ns: int) -> str:
+    """The UTC day, `2026-11-30`."""
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).strftime("%Y-%m-%d")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlore_extractor.mining.rules import Rule, rule_of
+from spanlore.memory.rules import Rule, rule_of
 
 
 @pytest.mark.parametrize(
