@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 UNKNOWN = "–"
@@ -38,9 +39,31 @@ def short_count(value: Any) -> str:
     return f"{number:,}"
 
 
+SMALLEST_USD = 0.0001
+
+
 def cost(value: Any) -> str:
-    """US dollars to a hundredth of a cent; a price that is not known is never shown as 0."""
-    return UNKNOWN if value is None else f"${float(value):.4f}"
+    """US dollars; below one to a hundredth of a cent. A price that is not known is never shown as 0."""
+    if value is None:
+        return UNKNOWN
+    dollars = float(value)
+    if 0 < dollars < SMALLEST_USD:
+        return f"<${SMALLEST_USD}"
+    return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
+
+
+def scope_name(scope: str) -> str:
+    """A scope key in a narrow place: `owner/name` of a remote, the last folder of a path."""
+    if scope.startswith("path:"):
+        return scope.rstrip("/").rpartition("/")[2]
+    return scope.partition("/")[2] or scope
+
+
+def distinct(ids: Iterable[str], least: int = 8) -> int:
+    """How many characters of each id tell them all apart; `least` or more."""
+    whole = set(ids)
+    longest = max(map(len, whole), default=least)
+    return next((size for size in range(least, longest) if len({id_[:size] for id_ in whole}) == len(whole)), longest)
 
 
 def several(number: Any, word: str) -> str:

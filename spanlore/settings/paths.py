@@ -30,6 +30,11 @@ class Paths:
         )
         return cls(config_dir=Path(config).expanduser().absolute(), state_dir=Path(state).expanduser().absolute())
 
+    @classmethod
+    def here(cls) -> Paths:
+        """As this process's own environment says."""
+        return cls.from_environ(os.environ)
+
     @property
     def config_file(self) -> Path:
         """TOML, optional, 0600."""

@@ -27,7 +27,12 @@ def test_short_counts(number: int | None, text: str) -> None:
 def test_unknown_cost_is_not_zero() -> None:
     """No price is no number; a price has a hundredth of a cent."""
     assert figures.cost(None) == "–"
-    assert figures.cost("0.01234567") == "$0.0123"
+    assert [figures.cost(value) for value in ("0.01234567", 0, 1234.5, 0.000001)] == [
+        "$0.0123",
+        "$0.00",
+        "$1,234.50",
+        "<$0.0001",
+    ]
 
 
 def test_text_is_cut_to_one_line() -> None:
@@ -40,3 +45,18 @@ def test_plurals() -> None:
     """One is one, thousands are separated."""
     assert figures.several(1, "turn") == "1 turn"
     assert figures.several(1234, "turn") == "1,234 turns"
+
+
+def test_names_of_scopes() -> None:
+    """Without the host, or the last folder of a path."""
+    assert figures.scope_name("github.com/acme/widgets") == "acme/widgets"
+    assert figures.scope_name("path:/home/me/widgets/") == "widgets"
+    assert figures.scope_name("user") == "user"
+
+
+def test_ids_are_told_apart() -> None:
+    """By the fewest characters that do, never fewer than asked for."""
+    assert figures.distinct(["swe_main-97", "swe_main-73"]) == 10
+    assert figures.distinct(["391cb4de-609c", "88817f16-1111"]) == 8
+    assert figures.distinct(["ab", "ab"]) == 2
+    assert figures.distinct([]) == 8

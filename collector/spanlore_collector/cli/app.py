@@ -6,9 +6,11 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from urllib.parse import quote
 
 import typer
 
+from spanlore import completion
 from spanlore.terminal import show
 from spanlore_collector.bench import command as bench
 from spanlore_collector.cli import store as store_commands
@@ -22,23 +24,6 @@ if TYPE_CHECKING:
 EXIT_FAULT, EXIT_USAGE, EXIT_NOT_RUNNING = 1, 2, 3
 
 
-def _session_ids(incomplete: str) -> list[str]:
-    """For the shell's completion; silent where no daemon runs."""
-    from spanlore.settings import Paths, child_environment, load_settings
-    from spanlore_collector.store import views
-    from spanlore_collector.store.api_client import connect
-
-    try:
-        reader, client = connect(load_settings(), Paths.from_environ(child_environment({})))
-        client.close()
-        with reader:
-            found = views.list_sessions(reader, limit=200)
-    except Exception:
-        # Whatever it is: a shell that completes must show nothing of it.
-        return []
-    return [row["session_id"] for row in found if row["session_id"].startswith(incomplete)]
-
-
 def commands(app: typer.Typer) -> None:
     """Adds the collector's commands to `app`."""
     app.command("sessions", help="The newest sessions: tools, failures, tokens, cost.")(sessions)
@@ -50,9 +35,18 @@ def commands(app: typer.Typer) -> None:
 
 
 _Repository = Annotated[
-    str, typer.Option("--repo", "--repository", help="Only where the repository contains this; `.` is this one.")
+    str,
+    typer.Option(
+        "--repo",
+        "--repository",
+        help="Only where the repository contains this; `.` is this one.",
+        autocompletion=completion.repositories,
+    ),
 ]
-_Agent = Annotated[str, typer.Option("--agent", help="Only of this agent, such as claude-code or codex.")]
+_Agent = Annotated[
+    str,
+    typer.Option("--agent", help="Only of this agent, such as claude-code or codex.", autocompletion=completion.agents),
+]
 _Since = Annotated[str, typer.Option("--since", help="Only from then on: 90m, 12h, 7d, 2w, or a date.")]
 
 
@@ -65,6 +59,8 @@ def sessions(
     as_json: bool = typer.Option(False, "--json", help="JSON, one array."),
 ) -> None:
     """The newest sessions, newest first."""
+    import time
+
     from spanlore_collector.cli import rendering
     from spanlore_collector.store import views
 
@@ -79,7 +75,7 @@ def sessions(
     if as_json:
         _print_json(rows)
     elif rows:
-        show(rendering.session_table(rows))
+        show(rendering.session_table(rows, time.time_ns()))
     elif any(asked.values()):
         typer.echo("No sessions like that. `spanlore sessions` shows all.", err=True)
     else:
@@ -88,7 +84,7 @@ def sessions(
 
 def session(
     session_id: str = typer.Argument(
-        ..., metavar="ID", help="The session's id, or how it begins.", autocompletion=_session_ids
+        ..., metavar="ID", help="The session's id, or how it begins.", autocompletion=completion.sessions
     ),
     failed: bool = typer.Option(False, "--failed", help="Only calls that failed, with what led to them."),
     tool: str = typer.Option("", "--tool", help="Only calls of this tool or program."),
@@ -116,7 +112,7 @@ def session(
     if as_json or export is Format.JSON:
         _deliver(_json({"session": one, "turns": session_tree.tree_to_json(tree)}), output)
     else:
-        show(rendering.session_view(one, tree))
+        show(rendering.session_view(one, tree, _page(f"/sessions/{quote(one['session_id'], safe='')}")))
         if not tree:
             typer.echo("Nothing like that happened in it.", err=True)
 
@@ -131,6 +127,8 @@ def search(
     as_json: bool = typer.Option(False, "--json", help="JSON, one array."),
 ) -> None:
     """Newest first, each text where it was said first."""
+    import time
+
     from spanlore_collector.cli import rendering
     from spanlore_collector.store import transcripts
 
@@ -146,7 +144,7 @@ def search(
     if as_json:
         _print_json(rows)
     elif rows:
-        show(rendering.hits_view(rows, wanted.words))
+        show(rendering.hits_view(rows, wanted.words, time.time_ns()))
     else:
         typer.echo("Nothing like that was said.", err=True)
 
@@ -181,6 +179,19 @@ def watch(
                     time.sleep(interval_s)
         except KeyboardInterrupt:
             return
+
+
+def _page(path: str) -> str:
+    """The address of that path on the web page; '' where no page runs. The browser has to have logged in once."""
+    import json
+
+    from spanlore.settings import Paths
+
+    try:
+        port = int(json.loads(Paths.here().daemon_file.read_text())["web_port"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return f"http://127.0.0.1:{port}{path}" if port else ""
 
 
 def _exported(store: RowSource, row: dict[str, Any], export: Format) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from spanlore.figures import cost, count, duration, one_line, several, short_count
+from spanlore.figures import cost, count, distinct, duration, one_line, several, short_count
 from spanlore_collector.store.session_tree import ChatNode, Placement, ToolNode, TurnNode, placements
 from spanlore_collector.store.views import Row
 
@@ -22,23 +22,25 @@ OUTCOMES = {
 }
 
 
-def session_table(rows: Iterable[Row]) -> Table:
-    """One session a line, newest first."""
+def session_table(rows: Iterable[Row], now_ns: int) -> Table:
+    """One session a line, newest first; of the id so much that it can be told from the others here."""
+    rows = list(rows)
+    size = distinct(row["session_id"] for row in rows)
     # Widths are given: rich would share a narrow terminal out evenly, and an id of one letter helps nobody.
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True, padding=(0, 1, 0, 0))
-    table.add_column("session", width=8, no_wrap=True)
+    table.add_column("session", width=size, no_wrap=True)
     table.add_column("started", width=12, no_wrap=True)
     table.add_column("repository", width=12, no_wrap=True, overflow="ellipsis")
     table.add_column("turns", width=5, justify="right", no_wrap=True)
     table.add_column("tools", width=7, justify="right", no_wrap=True)
     table.add_column("tokens", width=6, justify="right", no_wrap=True)
-    table.add_column("cost", width=8, justify="right", no_wrap=True)
+    table.add_column("cost", width=7, justify="right", no_wrap=True)
     table.add_column("first prompt", ratio=1, no_wrap=True, overflow="ellipsis")
     for row in rows:
         failures = int(row["failures"])
         table.add_row(
-            row["session_id"][:8],
-            f"{local_time(row['start_time_ns']):%d %b %H:%M}",
+            row["session_id"][:size],
+            day_and_time(row["start_time_ns"], now_ns),
             (row["repository"] or "–").rpartition("/")[2],
             str(row["turns"]),
             Text(f"{row['tool_calls']}" + (f" {failures}✗" if failures else ""), "red" if failures else ""),
@@ -49,8 +51,8 @@ def session_table(rows: Iterable[Row]) -> Table:
     return table
 
 
-def session_view(session: Row, turns: Iterable[TurnNode]) -> RenderableType:
-    """One session: what it was, then its tree."""
+def session_view(session: Row, turns: Iterable[TurnNode], page: str = "") -> RenderableType:
+    """One session: what it was, then its tree. `page` is its address on the web page."""
     started = local_time(session["start_time_ns"])
     where = [session["harness"], session["repository"] or "no repository", session["branch"]]
     spent = int(session["end_time_ns"]) - int(session["start_time_ns"])
@@ -58,7 +60,7 @@ def session_view(session: Row, turns: Iterable[TurnNode]) -> RenderableType:
     head.append(f"session {session['session_id']}\n", "bold")
     head.append(" · ".join(word for word in where if word) + "\n")
     head.append(
-        f"{started:%Y-%m-%d %H:%M:%S} · {duration(spent)} · {several(session['turns'], 'turn')} · "
+        f"{started:%Y-%m-%d %H:%M:%S} · {duration(spent)} · {several(session['turns'], 'turn')}\n"
         f"{several(session['inferences'], 'request')} · {several(session['tool_calls'], 'tool call')}, "
         f"{session['failures']} failed\n"
     )
@@ -67,23 +69,33 @@ def session_view(session: Row, turns: Iterable[TurnNode]) -> RenderableType:
         f"tokens: {count(session['input_tokens'])} in ({count(cached)} from the cache), "
         f"{count(session['output_tokens'])} out · {cost(session['cost_usd'])}\n"
     )
+    if page:
+        head.append(f"{page}\n", "dim")
     return Group(head, *(_turn_tree(turn) for turn in turns))
 
 
-def hits_view(rows: Iterable[Row], words: Iterable[str]) -> RenderableType:
+def hits_view(rows: Iterable[Row], words: Iterable[str], now_ns: int) -> RenderableType:
     """What a search found: where and when, and the words in their place."""
     lines: list[Text] = []
+    rows = list(rows)
+    size = distinct(row["session_id"] for row in rows)
     for row in rows:
         who = {"output": "model", "arguments": "tool input", "result": "tool output"}.get(row["direction"], row["role"])
         head = Text(no_wrap=True, overflow="ellipsis")
-        head.append(row["session_id"][:8], "bold")
-        head.append(f"  {local_time(row['time_ns']):%d %b %H:%M}  {row['harness']}  ")
+        head.append(row["session_id"][:size], "bold")
+        head.append(f"  {day_and_time(row['time_ns'], now_ns)}  {row['harness']}  ")
         head.append((row["repository"] or "–").rpartition("/")[2], "cyan")
         head.append(f"  {who}{' ' + row['name'] if row['name'] else ''}  span {row['span_id'][:8]}", "dim")
         said = Text(f"  {one_line(row['snippet'], 150)}", overflow="fold")
         said.highlight_words(words, "bold reverse", case_sensitive=False)
         lines += [head, said]
     return Group(*lines)
+
+
+def day_and_time(nanoseconds: int | str, now_ns: int) -> str:
+    """`30 Nov 14:05`, or `24 Dec 2025` where that is not of the year it is now."""
+    then = local_time(nanoseconds)
+    return f"{then:%d %b %H:%M}" if then.year == local_time(now_ns).year else f"{then:%d %b %Y} "
 
 
 def local_time(nanoseconds: int | str) -> datetime:

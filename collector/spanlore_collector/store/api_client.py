@@ -112,7 +112,7 @@ def connect(settings: Settings, paths: Paths) -> tuple[Reader, MemoryClient]:
     """
     ports = _ports(paths.daemon_file) or _ports(paths.collector_file)
     if ports is None:
-        raise StoreUnavailableError("spanlore is not running. Start it with `spanlore up`.")
+        raise StoreUnavailableError("the daemon is not running; `spanlore up --detach` starts it.")
     collector, clickhouse = ports
     token = paths.token()
     reader = (

@@ -27,7 +27,6 @@ _TYPES: Final = {
     ".woff2": "font/woff2",
     ".png": "image/png",
 }
-SMALLEST_USD: Final = 0.0001
 MARKDOWN_CHARS: Final = 40_000
 """Longer texts are shown as they are."""
 
@@ -46,7 +45,7 @@ def environment(now_ns: Callable[[], int]) -> Environment:
         "age": lambda time_ns: age(now_ns() - int(time_ns)),
         "bytes": size,
         "clock": clock,
-        "cost": cost,
+        "cost": figures.cost,
         "count": figures.count,
         "duration": figures.duration,
         "json": pretty_json,
@@ -55,7 +54,7 @@ def environment(now_ns: Callable[[], int]) -> Environment:
         "path": lambda value: quote(str(value), safe=""),
         "percent": percent,
         "query": lambda fields: f"?{urlencode(fields)}" if fields else "",
-        "repository": repository,
+        "repository": figures.scope_name,
         "several": figures.several,
         "short": figures.short_count,
         "ticked": ticked,
@@ -127,16 +126,6 @@ def _local(time_ns: int | str) -> datetime:
     return datetime.fromtimestamp(int(time_ns) / 1e9, UTC).astimezone()
 
 
-def cost(value: Any) -> str:
-    """US dollars; small ones to a hundredth of a cent. A price that is not known is never shown as 0."""
-    if value is None:
-        return figures.UNKNOWN
-    dollars = float(value)
-    if 0 < dollars < SMALLEST_USD:
-        return f"<${SMALLEST_USD}"
-    return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
-
-
 def percent(value: float | None) -> str:
     """Of a share from 0 to 1; never rounded up to 100 %."""
     if value is None:
@@ -153,13 +142,6 @@ def size(value: Any) -> str:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
         number /= 1000
     raise AssertionError
-
-
-def repository(scope: str) -> str:
-    """A scope key in a narrow place: `owner/name` of a remote, the last folder of a path."""
-    if scope.startswith("path:"):
-        return scope.rstrip("/").rpartition("/")[2]
-    return scope.partition("/")[2] or scope
 
 
 def pretty_json(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 import typer
 
+from spanlore import completion
 from spanlore.terminal import write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, one_of, print_json
 
@@ -153,7 +154,12 @@ def forget(memory_id: Id, as_json: Json = False) -> None:
 
 
 def undo(
-    memory_id: Annotated[str, typer.Argument(metavar="[ID]", help="One memory; else the last change of all.")] = "",
+    memory_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="[ID]", help="One memory; else the last change of all.", autocompletion=completion.memories
+        ),
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be taken back.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
+from spanlore import completion
+
 if TYPE_CHECKING:
     from spanlore.memory.memory import Memory
     from spanlore.repository.checkout import Checkout
@@ -21,7 +23,10 @@ USAGE: Final = 2
 NOT_RUNNING: Final = 3
 
 Json = Annotated[bool, typer.Option("--json", help="JSON, one object.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The memory's id, or how it begins.")]
+Id = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="The memory's id, or how it begins.", autocompletion=completion.memories),
+]
 
 
 @contextmanager

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spanlore import completion
+from spanlore.figures import cost as money
+from spanlore.figures import short_count
 from spanlore.terminal import show
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -29,7 +32,14 @@ def register(app: typer.Typer) -> None:
 
 
 def effect(
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="One memory; how its id begins.")] = "",
+    memory_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="One memory; how its id begins.",
+            autocompletion=completion.memories,
+        ),
+    ] = "",
     apply: Annotated[bool, typer.Option("--apply", help="Promote, demote and retire by the rules now.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -152,8 +162,9 @@ def _remarks(document: Mapping[str, Any], *, is_one: bool) -> list[str]:
     level = f"{document['level']:.0%}"
     out = [
         "",
-        "with, without: sessions in which it came back, of those that showed or withheld it;",
-        f"a number needs {document['min_sessions_of_each_arm']} of each. used: sessions that used what it names.",
+        "with, without: in how many sessions it came back, of those that showed it, of",
+        f"those that withheld it; {document['min_sessions_of_each_arm']} of each are needed to tell anything.",
+        "used: sessions that used what it names. tokens: what showing it added to requests.",
     ]
     for item in document["memories"] if is_one else ():
         if item["interval"]:
@@ -174,41 +185,55 @@ def _remarks(document: Mapping[str, Any], *, is_one: bool) -> list[str]:
 
 
 def cost_view(rows: Sequence[CostRow], by: str) -> RenderableType:
-    """The ledgers for people, side by side."""
+    """The ledgers for people, side by side: days newest first, anything else dearest first, and the sum of each."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
+    from spanlore.figures import distinct, scope_name
+
+    size = distinct(row.key for row in rows)
+    if by != "day":
+        rows = sorted(rows, key=lambda row: (-(row.usd or 0), -row.tokens, row.key))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column(by, ratio=1, min_width=10, overflow="fold")
-    for name in ("requests", "agents'", "exposed", "internal", "cache delta"):
+    for name in ("requests", "tokens", "cost", "exposed", "internal", "cache delta"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows[:MAX_ROWS]:
-        table.add_row(
-            row.key or "–",
-            f"{row.requests:,}",
-            _cell(row.tokens, row.usd),
-            _cell(row.exposed_tokens, row.exposed_usd),
-            _cell(row.internal_tokens, row.internal_usd),
-            _cell(row.cache_delta_tokens, row.cache_delta_usd),
-        )
+        name = scope_name(row.key) if by == "repository" else row.key[:size] if by == "session" else row.key
+        table.add_row(name or "–", *_ledgers([row]))
+    if len(rows) > 1:
+        table.add_row(f"all {len(rows):,}", *_ledgers(rows), style="bold")
+    lines = [
+        "",
+        "tokens and cost are the agents' own, in US dollars. exposed: memories in their",
+        "requests; internal: spanlore's own model calls; cache delta: cached tokens lost",
+        "by a change of ours. The four are not to be added up.",
+    ]
+    if len(rows) > MAX_ROWS:
+        lines.append(f"Shown are {MAX_ROWS} of {len(rows):,}; `--json` has all.")
     unpriced = sum(row.unpriced_requests for row in rows)
-    lines = ["", "tokens and US dollars. exposed: memories in agents' requests; internal: spanlore's own calls;"]
-    lines.append("cache delta: cached tokens lost by a change of ours. They are not to be added up.")
     if unpriced:
         lines.append(f"{unpriced:,} requests have no known price and are in no sum of money.")
     return Group(table, *(Text(line) for line in lines))
 
 
-def _cell(tokens: int, usd: float | None) -> str:
-    return f"{_short(tokens)} {'–' if usd is None else f'${usd:.4f}'}" if tokens else "0"
+def _ledgers(rows: Sequence[CostRow]) -> Iterator[str]:
+    """The cells of some rows together."""
 
+    def usd(name: str) -> float | None:
+        known = [value for row in rows if (value := getattr(row, name)) is not None]
+        return sum(known) if known else None
 
-def _short(count: int) -> str:
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if count >= size:
-            return f"{count / size:.1f}{letter}"
-    return str(count)
+    def tokens(name: str) -> int:
+        return sum(getattr(row, name) for row in rows)
+
+    yield f"{sum(row.requests for row in rows):,}"
+    yield short_count(tokens("tokens"))
+    yield money(usd("usd"))
+    for name in ("exposed", "internal", "cache_delta"):
+        count = tokens(f"{name}_tokens")
+        yield f"{short_count(count)} {money(usd(f'{name}_usd'))}" if count else "0"
 
 
 def _share(share: Share | None) -> dict[str, int]:

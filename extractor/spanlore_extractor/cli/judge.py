@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spanlore import completion
 from spanlore.main import group
 from spanlore.terminal import write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json
@@ -100,7 +101,15 @@ def test(as_json: Json = False) -> None:
 
 
 def reset(
-    memory_id: Annotated[str, typer.Argument(metavar="[ID]", help="Only this lesson.")] = "", as_json: Json = False
+    memory_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="[ID]",
+            help="Only this lesson.",
+            autocompletion=completion.memories,
+        ),
+    ] = "",
+    as_json: Json = False,
 ) -> None:
     """Take lessons off the poison list, and end a pause."""
     from dataclasses import replace

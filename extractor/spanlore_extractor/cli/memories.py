@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spanlore import completion
 from spanlore.terminal import show, write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, one_of, print_json, scopes_of
 from spanlore_extractor.cli.daemon import time_of as time_of_word
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from spanlore.memory.memory import Memory
     from spanlore.repository.checkout import Checkout
 
-_Scope = Annotated[str, typer.Option(help="Scope key, `user`, or `repo` for this repository.")]
+_Scope = Annotated[
+    str,
+    typer.Option(help="Scope key, `user`, or `repo` for this repository.", autocompletion=completion.scopes),
+]
 _Status = Annotated[str, typer.Option(help="Only of this status: active, trial, candidate, quarantined, …")]
 _Kind = Annotated[str, typer.Option(help="Only of this kind: usage, environment, correction, explicit, …")]
 _AsOf = Annotated[str, typer.Option(help="As they were recorded then: a date, a time, or an age such as 7d.")]

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spanlore import completion
 from spanlore_extractor.cli.daemon import NOT_RUNNING, USAGE, WRONG, Json, fail, here
 
 TIMEOUT_S = 10.0
@@ -22,8 +23,19 @@ def register(app: typer.Typer) -> None:
 def recall(
     query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words, a command, a path; quotes not needed.")],
     explain: Annotated[bool, typer.Option("--explain", help="All candidates, scores, what was cut and why.")] = False,
-    scope: Annotated[str, typer.Option(help="Scope key, `user`, or `repo` for this repository.")] = "repo",
-    agent: Annotated[str, typer.Option(help="Also what holds only for this agent: claude-code, codex, …")] = "",
+    scope: Annotated[
+        str,
+        typer.Option(
+            help="Scope key, `user`, or `repo` for this repository.",
+            autocompletion=completion.scopes,
+        ),
+    ] = "repo",
+    agent: Annotated[
+        str,
+        typer.Option(
+            help="Also what holds only for this agent: claude-code, codex, …", autocompletion=completion.agents
+        ),
+    ] = "",
     kind: Annotated[str, typer.Option(help="Only of this kind: usage, environment, correction, …")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 8,
     as_json: Json = False,
@@ -97,7 +109,7 @@ def ask(asked: dict[str, str]) -> dict[str, Any]:
             with connection.getresponse() as answer:
                 document: dict[str, Any] = json.loads(answer.read())
     except (OSError, ValueError, KeyError, TypeError, HTTPException):
-        fail("spanlore is not running, or does not answer. Start it with `spanlore up`.", NOT_RUNNING)
+        fail("the daemon is not running, or does not answer; `spanlore up --detach` starts it.", NOT_RUNNING)
     if answer.status != 200:
         fail(f"the daemon says {answer.status}: {document.get('message', '')}", WRONG)
     return document

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 import typer
 
+from spanlore import completion
 from spanlore.terminal import show, write
 from spanlore_extractor.cli.daemon import WRONG, Json, daemon, fail, one_of, print_json, scopes_of
 
@@ -28,10 +29,32 @@ def register(app: typer.Typer) -> None:
 
 
 def review(
-    scope: Annotated[str, typer.Option(help="Scope key, `user`, or `repo` for this repository.")] = "",
+    scope: Annotated[
+        str,
+        typer.Option(
+            help="Scope key, `user`, or `repo` for this repository.",
+            autocompletion=completion.scopes,
+        ),
+    ] = "",
     everything: Annotated[bool, typer.Option("--all", help="Of every scope.")] = False,
-    confirm: Annotated[list[str] | None, typer.Option("--confirm", metavar="ID", help="This one is right.")] = None,
-    forget: Annotated[list[str] | None, typer.Option("--forget", metavar="ID", help="This one is not.")] = None,
+    confirm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--confirm",
+            metavar="ID",
+            help="This one is right.",
+            autocompletion=completion.memories,
+        ),
+    ] = None,
+    forget: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forget",
+            metavar="ID",
+            help="This one is not.",
+            autocompletion=completion.memories,
+        ),
+    ] = None,
     listing: Annotated[bool, typer.Option("--list", help="Only show the queue.")] = False,
     as_json: Json = False,
 ) -> None:

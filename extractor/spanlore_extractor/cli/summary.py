@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spanlore import completion
 from spanlore.terminal import write
 from spanlore_extractor.cli.daemon import Json, daemon
 
@@ -27,7 +28,12 @@ def register(app: typer.Typer) -> None:
 
 
 def summary_command(
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id, or how it begins.")],
+    session: Annotated[
+        str,
+        typer.Argument(
+            metavar="SESSION", help="The session's id, or how it begins.", autocompletion=completion.sessions
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Goal, decisions, files changed, errors resolved and open, questions; quoted, no model asked."""

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from spanlore.figures import several
 from spanlore.memory.anchor import AnchorState
 from spanlore.memory.memory import EvidenceRole, Memory, Status, memory_to_json
 from spanlore.memory.operations import Operation, operation_to_json
@@ -74,7 +75,7 @@ def memory_view(
         head.append(f"{marks}\n", "yellow")
     if memory.verdict:
         head.append(f"judge: {memory.verdict}\n")
-    sessions = f"{memory.session_count} session(s)" if memory.session_count else "no session"
+    sessions = several(memory.session_count, "session") if memory.session_count else "no session"
     head.append(f"confidence {memory.confidence:.2f} ({memory.alpha:g} for, {memory.beta:g} against), {sessions}")
     return Group(head, Text("\nlife", "bold"), *_life(events), Text("\nevidence", "bold"), *_evidence(memory, opened))
 
@@ -116,8 +117,8 @@ def report_view(report: Report, dry_run: bool) -> RenderableType:
     would = "would be " if dry_run else ""
     verbs = Counter(operation.verb.value for operation in report.operations)
     done = ", ".join(f"{count} {would}{verb}" for verb, count in sorted(verbs.items())) or f"nothing {would}changed"
-    head = Text(f"{report.sessions} session(s), {report.spans} spans: {done}; ")
-    head.append(f"{len(report.dropped)} failures and messages taught nothing")
+    head = Text(f"{several(report.sessions, 'session')}, {several(report.spans, 'span')}: {done}\n")
+    head.append(f"{len(report.dropped):,} failures and messages taught nothing")
     parts: list[RenderableType] = [head]
     if report.operations:
         parts += [Text(), _operation_table(report.operations)]

@@ -309,7 +309,7 @@ def _told(memory: Memory | None) -> str:
 
 def shown(memory: Memory) -> dict[str, Any]:
     """A memory as an agent sees it."""
-    from spanlore_extractor.memories.wording import day_of
+    from spanlore.memory.stated import day_of
 
     return {
         "id": memory.id,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from spanlore import completion
 from spanlore.terminal import write
 from spanlore_proxy.cli.messages import WRONG, say
 
@@ -25,7 +26,10 @@ def register(app: typer.Typer) -> None:
     @app.command("explain")
     def explain(
         request: str = typer.Argument(
-            ..., metavar="REQUEST", help="A request's id as `spanlore session` shows it, or how it begins."
+            ...,
+            metavar="REQUEST",
+            help="A request's id as `spanlore session` shows it, or how it begins.",
+            autocompletion=completion.requests,
         ),
         full: bool = typer.Option(False, "--full", help="The whole client body as well."),
         as_json: bool = typer.Option(False, "--json", help="JSON, one object, both bodies in it."),

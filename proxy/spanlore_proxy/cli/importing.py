@@ -75,7 +75,7 @@ def run(agent: str, paths: list[Path], *, dry_run: bool, follow: bool, repositor
         return WRONG
     link = None if dry_run else _link(state)
     if link is None and not dry_run:
-        say("the daemon is not running. Start it with `spanlore up`, or look with `--dry-run`.")
+        say("the daemon is not running; `spanlore up --detach` starts it, and `--dry-run` needs none.")
         return NOT_RUNNING
     memory = Memory.load(state.state_dir / REMEMBERED)
     rules, total = _rules(settings, repository), _Total()

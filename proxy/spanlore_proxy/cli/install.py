@@ -25,7 +25,9 @@ def register(app: typer.Typer) -> None:
         agent: list[str] = typer.Option([], "--agent", help="Only these agents; without it all that are installed."),
         shell: list[Shell] = typer.Option([], "--shell", help="Which shells; without it the one of $SHELL."),
         service: bool = typer.Option(True, help="Keep the daemon running as a service of the user."),
-        functions: bool = typer.Option(True, help="Have the shell run agents through the proxy by their own names."),
+        functions: bool = typer.Option(
+            True, help="Have the shell run agents through the proxy by their own names, and complete `spanlore`."
+        ),
         as_json: bool = typer.Option(False, "--json", help="One JSON object."),
     ) -> None:
         """Set up the user service and the shell. May be repeated; `spanlore uninstall` takes it all away."""

@@ -22,6 +22,31 @@ _JOINED: Final = " (the file had no last line break)"
 _BLOCK: Final = re.compile(r"(\n?)# >>> spanlore([^\n>]*) >>>\n.*?# <<< spanlore <<<\n", re.DOTALL)
 
 
+_COMPLETION: Final = """\
+    if [ -n "${{BASH_VERSION:-}}" ]; then
+        _spanlore_complete() {{
+            local IFS='
+'
+            COMPREPLY=( $(env COMP_WORDS="${{COMP_WORDS[*]}}" COMP_CWORD="$COMP_CWORD" \\
+                _SPANLORE_COMPLETE=complete_bash {0} 2>/dev/null) )
+        }}
+        complete -o default -F _spanlore_complete spanlore
+    elif [ -n "${{ZSH_VERSION:-}}" ] && command -v compdef >/dev/null; then
+        _spanlore_complete() {{
+            eval "$(env _TYPER_COMPLETE_ARGS="${{words[1,$CURRENT]}}" _SPANLORE_COMPLETE=complete_zsh {0} 2>/dev/null)"
+        }}
+        compdef _spanlore_complete spanlore
+    fi"""
+"""Words of `spanlore` for the tab key, by typer's protocol. Of zsh it needs `compinit`, which whoever completes has."""
+_FISH_COMPLETION: Final = """\
+    function _spanlore_complete
+        env _SPANLORE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=$argv[1] \\
+            _TYPER_COMPLETE_ARGS=(commandline -cp) {0} 2>/dev/null
+    end
+    complete --command spanlore --no-files --arguments '(_spanlore_complete get-args)' \\
+        --condition '_spanlore_complete is-args'"""
+
+
 class Shell(StrEnum):
     """A shell that can be set up."""
 
@@ -31,18 +56,20 @@ class Shell(StrEnum):
 
 
 def functions(agents: Sequence[str], executable: str, shell: Shell) -> str:
-    """The file of functions. Where the executable has gone, the agents are as they were."""
+    """The file of functions, and of what completes `spanlore`. Where the executable has gone, all is as it was."""
     if shell is Shell.FISH:
         # In fish's single quotes only \\ and \' are special.
         program = "'{}'".format(executable.replace("\\", "\\\\").replace("'", "\\'"))
         lines = [f"    function {name}; {program} run -- {name} $argv; end" for name in agents]
         begin, end = f"if test -x {program}", "end"
+        lines.append(_FISH_COMPLETION.format(program))
     else:
         program = shlex.quote(executable)
         lines = [f'    {name}() {{ {program} run -- {name} "$@"; }}' for name in agents]
         begin, end = f"if [ -x {program} ]; then", "fi"
+        lines.append(_COMPLETION.format(program))
     told = "# Agents go through spanlore's proxy. Made by `spanlore install`; `command AGENT` is the agent without it."
-    return "\n".join([told, begin, *(lines or ["    true"]), end, ""])
+    return "\n".join([told, begin, *lines, end, ""])
 
 
 def start_file(shell: Shell, home: Path, zdotdir: str = "") -> Path:

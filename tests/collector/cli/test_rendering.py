@@ -11,6 +11,8 @@ from spanlore_collector.store.views import SessionSpans
 from support.session_rows import inference_row, session_row, tool_row, turn_row
 from support.snapshots import in_utc, plain, same
 
+NOW_NS = 86_400 * 10**9
+
 
 def lines(view: RenderableType) -> list[str]:
     out = StringIO()
@@ -37,12 +39,29 @@ def test_session_is_readable_at_80_columns() -> None:
 
 def test_session_table_is_readable_at_80_columns() -> None:
     """One session is one line, with its failures."""
-    shown = lines(rendering.session_table([session_row(), session_row(failures=0, cost_usd=None)]))
+    shown = lines(rendering.session_table([session_row(), session_row(failures=0, cost_usd=None)], NOW_NS))
 
     assert len(shown) == 3
     for word in ("5e551011", "01 Jan", "tally", "1 1✗", "12.4k", "$0.0123", "Run the"):
         assert word in shown[1]
     assert max(map(len, shown)) <= 80
+
+
+def test_ids_and_days_that_tell_sessions_apart() -> None:
+    """Ids that begin alike are shown as far as they differ, and days of another year with their year."""
+    rows = [session_row(session_id=f"swe_main-{n}7ab") for n in (1, 2)]
+    shown = lines(rendering.session_table(rows, NOW_NS + 400 * 86_400 * 10**9))
+
+    assert [line.split()[0] for line in shown[1:]] == ["swe_main-1", "swe_main-2"]
+    assert "01 Jan 1970" in shown[1]
+    assert max(map(len, shown)) <= 80
+
+
+def test_the_page_of_a_session() -> None:
+    """Where there is a web page, its address stands with the session."""
+    text = "\n".join(lines(rendering.session_view(session_row(), [], "http://127.0.0.1:7720/sessions/5e55")))
+
+    assert "http://127.0.0.1:7720/sessions/5e55" in text
 
 
 def test_what_a_tool_says_is_not_markup() -> None:
@@ -83,9 +102,11 @@ def test_views_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
         "repository": "github.com/example/tally",
     }
     views = {
-        "sessions": rendering.session_table([session_row(), session_row(failures=0, cost_usd=None, repository="")]),
+        "sessions": rendering.session_table(
+            [session_row(), session_row(failures=0, cost_usd=None, repository="")], NOW_NS
+        ),
         "session": rendering.session_view(session_row(), tree),
-        "search": rendering.hits_view([hit], ["module", "tally"]),
+        "search": rendering.hits_view([hit], ["module", "tally"], NOW_NS),
     }
     with in_utc(monkeypatch):
         shown = {name: plain(view) for name, view in views.items()}

@@ -2,16 +2,15 @@
 
 import pytest
 
+from spanlore import figures
 from spanlore_dashboards.web import rendering
 from spanlore_dashboards.web.rendering import (
     age,
     asset,
-    cost,
     environment,
     markdown,
     percent,
     pretty_json,
-    repository,
     size,
     static_files,
     ticked,
@@ -31,17 +30,18 @@ def test_ages(seconds: int, text: str) -> None:
 
 def test_money_and_shares() -> None:
     """Not known is not 0, and not all is not 100 %."""
-    assert (cost(None), cost(0), cost(0.00456), cost(1234.5)) == ("–", "$0.00", "$0.0046", "$1,234.50")
-    assert cost(0.000001) == "<$0.0001"
+    shown = [figures.cost(value) for value in (None, 0, 0.00456, 1234.5)]
+    assert shown == ["–", "$0.00", "$0.0046", "$1,234.50"]
+    assert figures.cost(0.000001) == "<$0.0001"
     assert (percent(None), percent(0.5), percent(0.99999), percent(1)) == ("–", "50 %", "99.9 %", "100 %")
     assert (size(None), size(999), size(12_345), size(5e9)) == ("0 B", "999 B", "12.3 KB", "5.0 GB")
 
 
 def test_repositories_in_a_narrow_place() -> None:
     """What tells them apart."""
-    assert repository("github.com/acme/widgets") == "acme/widgets"
-    assert repository("path:/home/me/work") == "work"
-    assert (repository("user"), repository("")) == ("user", "")
+    assert figures.scope_name("github.com/acme/widgets") == "acme/widgets"
+    assert figures.scope_name("path:/home/me/work") == "work"
+    assert (figures.scope_name("user"), figures.scope_name("")) == ("user", "")
 
 
 def test_text_of_strangers_stays_text() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanlore.memory.memory import Kind, Source
-from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, clip, day_of, quoted_parts, text_of, why_of
+from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, clip, quoted_parts, text_of, why_of
 from spanlore_extractor.mining.candidate import Candidate
 from support.told import START_NS
 
@@ -99,11 +99,10 @@ def test_never_too_long_and_on_one_line(failed: str, worked: str, line: str, kin
     assert "\n" not in text
 
 
-def test_clip_and_day() -> None:
-    """A cut is marked; days are UTC."""
+def test_clip() -> None:
+    """A cut is marked."""
     assert clip("a  b\nc", 10) == "a b c"
     assert clip("abcdef", 4) == "abc…"
-    assert day_of(0) == "1970-01-01"
 
 
 def test_quoted_parts() -> None:

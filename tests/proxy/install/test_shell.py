@@ -69,4 +69,4 @@ def test_start_files() -> None:
 
 def test_no_agents_is_still_a_script() -> None:
     """A file that a shell can read."""
-    assert subprocess.run(["sh", "-n"], input=functions([], "/x", Shell.BASH), text=True, check=False).returncode == 0
+    assert subprocess.run(["bash", "-n"], input=functions([], "/x", Shell.BASH), text=True, check=False).returncode == 0

@@ -4,7 +4,7 @@ import pytest
 
 from spanlore.memory.memory import Kind, Source, Status
 from spanlore.memory.operations import Verb
-from spanlore.memory.stated import MAX_STATEMENT_CHARS, forget, remember
+from spanlore.memory.stated import MAX_STATEMENT_CHARS, day_of, forget, remember
 from spanlore_extractor.memories.wording import MAX_TEXT_CHARS
 from support.payloads import PAYLOADS
 from support.told import START_NS
@@ -101,3 +101,8 @@ def test_the_longest_fits() -> None:
 
     assert len(operation.memory.text) <= MAX_TEXT_CHARS
     assert "…" not in operation.memory.text
+
+
+def test_days_are_utc() -> None:
+    """Whatever this machine's clock shows."""
+    assert day_of(0) == "1970-01-01"
