@@ -1,4 +1,5 @@
-"""`spanlore eval detectors`: precision and recall on a folder with labelled sessions."""
+"""`spanlore eval detectors`: precision and recall on a folder with labelled sessions. `spanlore eval effect`: planted
+effects of memories, found or not."""
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ from spanlore.main import group
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `eval detectors`."""
-    group(app, "eval", "Measure what is understood and learned, on recordings.").command("detectors")(detectors)
+    """Adds `eval detectors` and `eval effect`."""
+    evaluations = group(app, "eval", "Measure what is understood and learned, on recordings.")
+    evaluations.command("detectors")(detectors)
+    evaluations.command("effect")(planted)
 
 
 def detectors(
@@ -31,6 +34,21 @@ def detectors(
     except (OSError, ValueError, KeyError) as error:
         typer.echo(f"spanlore: can't read the labelled sessions of {folder}: {error!r}", err=True)
         raise typer.Exit(1) from None
+    typer.echo(table(result))
+    if as_json:
+        typer.echo(json.dumps(result))
+    if not result["within_budget"]:
+        raise typer.Exit(1)
+
+
+def planted(
+    simulations: Annotated[int, typer.Option(min=20, help="Of each scenario.")] = 100,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
+) -> None:
+    """Plant effects of memories and see whether they are found, and harmful memories retired."""
+    from spanlore_extractor.effect.simulate import evaluate, table
+
+    result = evaluate(simulations=simulations)
     typer.echo(table(result))
     if as_json:
         typer.echo(json.dumps(result))

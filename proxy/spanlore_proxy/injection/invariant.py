@@ -54,6 +54,8 @@ class _Forwarded:
     """Messages up to the model's newest, it included."""
     epoch: str
     stands: tuple[_Stand, ...]
+    opening: bytes = b""
+    """Digest of the first message, where hints stand: of clients without ids for calls it goes into those."""
 
 
 class PrefixWatch:
@@ -69,9 +71,8 @@ class PrefixWatch:
         has_own_prefix = facts.call_class is CallClass.COMPACTION and not facts.has_tools
         if facts.is_continued or has_own_prefix:
             return ""
-        now = _Forwarded(
-            len(request.raw_messages), _answered(request), facts.epoch, tuple(_stand(item) for item in placed)
-        )
+        stands = tuple(_stand(item) for item in placed)
+        now = _Forwarded(len(request.raw_messages), _answered(request), facts.epoch, stands, _opening(request, stands))
         before = self._last.get(facts.conversation)
         self._keep(facts.conversation, now)
         if before is None or before.epoch != now.epoch or now.messages < before.messages:
@@ -101,8 +102,9 @@ def _change(
         return ""
     standing = {(stand.anchor, stand.text_digest) for stand in now.stands}
     digest = CODECS[request.dialect].message_digest
+    is_reopened = before.opening != _opening(request, before.stands)
     for stand in before.stands:
-        if stand.index == SYSTEM:
+        if stand.index == SYSTEM or is_reopened:
             continue
         is_gone = (stand.anchor, stand.text_digest) not in standing
         if is_gone and digest(request.raw_messages[stand.index]).hex() == stand.message_digest:
@@ -112,6 +114,11 @@ def _change(
     known = {stand.anchor for stand in before.stands}
     is_late = any(item.is_new and SYSTEM < item.index < tail and item.placement.anchor not in known for item in placed)
     return "late" if is_late else ""
+
+
+def _opening(request: WireRequest, stands: Sequence[_Stand]) -> bytes:
+    has_hints = any(stand.index != SYSTEM for stand in stands)
+    return CODECS[request.dialect].message_digest(request.raw_messages[0]) if has_hints else b""
 
 
 def _stand(item: Placed) -> _Stand:

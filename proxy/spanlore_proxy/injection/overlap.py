@@ -23,6 +23,8 @@ from typing import Final
 from spanlore.memory.memory import Kind, Memory, Source
 
 MIN_QUOTE_CHARS: Final = 16
+MAX_TEXT_CHARS: Final = 1_000_000
+"""Of one text, so much is looked through: instruction files are shorter, and the request waits."""
 MAX_STANCES: Final = 8192
 """Memories whose words are kept apart."""
 MIN_VALUE_CHARS: Final = 8
@@ -64,6 +66,7 @@ class Said:
     """What the client itself says in a request: its system prompt, and its messages before the first answer."""
 
     def __init__(self, system: Sequence[str], opening: Sequence[str]) -> None:
+        system, opening = ([text[:MAX_TEXT_CHARS] for text in texts] for texts in (system, opening))
         project = [text[mark.start() :] for text in system if (mark := _PROJECT_MARK.search(text))]
         self._project = _Text([*project, *opening])
         self._all = _Text([*system, *opening])

@@ -43,3 +43,16 @@ def test_the_labelled_sessions() -> None:
     rows = {row["what"]: row for row in report["rows"]}
     baseline = rows["baseline: next success of the same tool"]
     assert rows["failure → fix"]["precision"] > baseline["precision"]
+
+
+def test_planted_effects() -> None:
+    """The table for people, and one JSON object on the last line."""
+    app = typer.Typer()
+    register(app)
+    app.command("other")(lambda: None)
+    result = CliRunner().invoke(app, ["eval", "effect", "--simulations", "20", "--json"])
+
+    document = json.loads(result.stdout.splitlines()[-1])
+    assert document["bench"] == "eval effect"
+    assert result.exit_code == (0 if document["within_budget"] else 1)
+    assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
