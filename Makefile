@@ -9,13 +9,14 @@ KILLS ?= 200
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-faults test-agents agents-table lint format lock settings captures agents install clean
+.PHONY: help demo test test-faults test-agents small-model agents-table lint format lock settings captures agents install clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make lint    ruff, mypy and the import contracts'
 	@echo 'make format  lays out the code and sorts imports'
 	@echo 'make agents-table  plays them, and renews the table of what was seen in proxy/DESIGN.md'
+	@echo 'make small-model  installs the small model that `spanlore eval uptake` asks (0.3 GB)'
 	@echo 'make lock    renews the pinned requirements'
 	@echo 'make settings  renews README'"'"'s table of settings'
 	@echo 'make captures  renews the terminal captures in docs/captures'
@@ -52,6 +53,9 @@ format: $(INSTALLED)
 
 agents:
 	@sh tools/agents.sh
+
+small-model: $(INSTALLED)
+	@sh tools/small-model.sh
 
 chromium:
 	@sh tools/chromium.sh

@@ -14,12 +14,12 @@ compile() {
 compile --python-version 3.12 pyproject.toml --output-file requirements.txt
 compile --python-version 3.12 pyproject.toml --group dev --constraint requirements.txt --output-file requirements-dev.txt
 compile --python-version 3.8 tools/requirements-uv.in --output-file tools/requirements-uv.txt
-for agent in tools/agents/*/requirements.in tools/fuzz/requirements.in; do
+for agent in tools/agents/*/requirements.in tools/fuzz/requirements.in tools/small-model/requirements.in; do
     compile --python-version 3.12 "$agent" --output-file "${agent%.in}.txt"
 done
 if command -v npm >/dev/null 2>&1; then
     # Integrity hashes without addresses.
-    for package in tools/agents/package.json tools/agents/*/package.json; do
+    for package in tools/agents/package.json tools/agents/*/package.json tools/small-model/package.json; do
         npm install --prefix "${package%/*}" --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --no-update-notifier --loglevel=error
     done
 fi

@@ -48,6 +48,7 @@ from spanlore_proxy.capture.workplaces import Checkouts, Workplaces
 from spanlore_proxy.conversation.tracker import Tracker, state_from_json
 from spanlore_proxy.injection.injector import Injector, is_off
 from spanlore_proxy.injection.ledger import MemoryLedger
+from spanlore_proxy.injection.wording import STANDARD, Wording
 from spanlore_proxy.launch.ca import ensure_ca
 
 GRACE_S: Final = 4.0
@@ -64,7 +65,7 @@ _log = logging.getLogger(__name__)
 class ProxyService:
     """Everything one proxy process consists of; `serving` starts and ends it."""
 
-    def __init__(self, settings: Settings, paths: Paths) -> None:
+    def __init__(self, settings: Settings, paths: Paths, words: Wording = STANDARD) -> None:
         """Opens files; must be made inside the event loop.
 
         Raises:
@@ -94,7 +95,7 @@ class ProxyService:
         self._closing.callback(self._workplaces.close)
         self._loop = asyncio.get_running_loop()
         self._recorder = self._make_recorder()
-        self._injector = self._make_injector()
+        self._injector = self._make_injector(words)
         is_opened = OpenedHosts(settings.proxy.hosts, upstreams)
         self.addon = CaptureAddon(
             is_opened=is_opened,
@@ -230,7 +231,7 @@ class ProxyService:
         with contextlib.suppress(RuntimeError):  # the loop is closed: so is the proxy
             self._loop.call_soon_threadsafe(self._injector.switch_off, conversation, section)
 
-    def _make_injector(self) -> Injector:
+    def _make_injector(self, words: Wording) -> Injector:
         ledger = self._open("ledger_db", self._paths.proxy_db, LedgerDb)
         return Injector(
             self._settings,
@@ -240,6 +241,7 @@ class ProxyService:
             clock_ns=time.perf_counter_ns,
             now_ns=time.time_ns,
             is_killed=self._paths.kill_file.exists,
+            words=words,
         )
 
     def _open[Database: (StateDb, LedgerDb, WireLog)](
@@ -263,14 +265,19 @@ class ProxyService:
 
 @contextlib.asynccontextmanager
 async def serving(
-    settings: Settings, paths: Paths, listening: socket.socket, *, grace_s: float = GRACE_S
+    settings: Settings,
+    paths: Paths,
+    listening: socket.socket,
+    *,
+    grace_s: float = GRACE_S,
+    words: Wording = STANDARD,
 ) -> AsyncIterator[ProxyService]:
     """A running proxy on the socket, ended in order when the block is left.
 
     Raises:
         SettingsError, SpoolLockedError, OSError: as `ProxyService`.
     """
-    service = ProxyService(settings, paths)
+    service = ProxyService(settings, paths, words)
     await service.start(listening)
     try:
         yield service

@@ -13,6 +13,7 @@ from spanlore_proxy.injection.facts import RequestFacts
 from spanlore_proxy.injection.ledger import Entry, Placement
 from spanlore_proxy.injection.overlap import Said
 from spanlore_proxy.injection.selection import Note
+from spanlore_proxy.injection.wording import STANDARD, Wording
 
 
 @dataclass(slots=True)
@@ -24,6 +25,7 @@ class Draft:
     settings: InjectionSettings
     now_ns: int
     entry: Entry
+    words: Wording = STANDARD
     is_changed: bool = False
     new: set[str] = field(default_factory=set)
     """Anchors of placements made now."""

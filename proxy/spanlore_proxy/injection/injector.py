@@ -72,6 +72,7 @@ class Injector:
         clock_ns: Callable[[], int],
         now_ns: Callable[[], int],
         is_killed: Callable[[], bool],
+        words: wording.Wording = wording.STANDARD,
     ) -> None:
         """`clock_ns` is monotonic, `now_ns` since the epoch; `is_killed` tells whether the kill file exists."""
         self._settings = settings
@@ -80,6 +81,7 @@ class Injector:
         self._clock_ns = clock_ns
         self._now_ns = now_ns
         self._is_killed = is_killed
+        self._words = words
         self._watch = PrefixWatch()
         self._off: set[str] = set()
         """Conversations that raised the prefix alarm."""
@@ -195,7 +197,7 @@ class Injector:
             _DeadlineError: it is late, and nothing stands there.
         """
         if not self._is_late(started_ns):
-            plan = decide(facts, snapshot, entry, self._settings.injection, self._now_ns())
+            plan = decide(facts, snapshot, entry, self._settings.injection, self._now_ns(), self._words)
             rewritten = _rewrite(body, request, plan)
             if not self._is_late(started_ns):
                 return plan, rewritten

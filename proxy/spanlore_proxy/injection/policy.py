@@ -41,6 +41,7 @@ from spanlore_proxy.injection.ledger import PROMPT_KINDS, SYSTEM_ANCHOR, Entry, 
 from spanlore_proxy.injection.prompt_hints import MIN_PROMPT_CHARS, decide_prompt_hints, task_matches
 from spanlore_proxy.injection.rewrite import SYSTEM
 from spanlore_proxy.injection.selection import CLIENT_BLOCK, Note, make_notes, select, withhold
+from spanlore_proxy.injection.wording import STANDARD, Wording
 
 MAX_HINTS_PER_REQUEST: Final = 2
 MAX_HINTS_PER_CONVERSATION: Final = 8
@@ -76,7 +77,12 @@ class Plan:
 
 
 def decide(
-    facts: RequestFacts, snapshot: Snapshot, entry: Entry | None, settings: InjectionSettings, now_ns: int
+    facts: RequestFacts,
+    snapshot: Snapshot,
+    entry: Entry | None,
+    settings: InjectionSettings,
+    now_ns: int,
+    words: Wording = STANDARD,
 ) -> Plan:
     """The plan for a request that nothing refuses altogether (see `injector`)."""
     if facts.call_class is CallClass.COMPACTION:
@@ -84,7 +90,7 @@ def decide(
         return Plan(placed, skipped="" if placed else "side_call")
     if facts.is_attested and settings.attested != "rewrite":
         return _attested(facts, snapshot, entry, settings, now_ns)
-    return _place(facts, snapshot, entry, settings, now_ns)
+    return _place(facts, snapshot, entry, settings, now_ns, words)
 
 
 def replay(facts: RequestFacts, entry: Entry | None, settings: InjectionSettings) -> Plan:
@@ -99,9 +105,14 @@ def replay(facts: RequestFacts, entry: Entry | None, settings: InjectionSettings
 
 
 def _place(
-    facts: RequestFacts, snapshot: Snapshot, entry: Entry | None, settings: InjectionSettings, now_ns: int
+    facts: RequestFacts,
+    snapshot: Snapshot,
+    entry: Entry | None,
+    settings: InjectionSettings,
+    now_ns: int,
+    words: Wording,
 ) -> Plan:
-    draft = Draft(facts, snapshot, settings, now_ns, _known(facts, entry))
+    draft = Draft(facts, snapshot, settings, now_ns, _known(facts, entry), words)
     if facts.call_class is CallClass.MAIN:
         _decide_block(draft)
     else:
@@ -148,6 +159,7 @@ def _decide_block(draft: Draft) -> None:
         draft.now_ns,
         draft.said(),
         facts.sub_path,
+        draft.words,
     )
     draft.notes += selection.notes
     ids = tuple(sorted(memory.id for memory in selection.shown))
@@ -158,7 +170,7 @@ def _decide_block(draft: Draft) -> None:
     if not ids:
         draft.skipped = "withheld" if any(note.state == "withheld" for note in selection.notes) else "nothing"
         return
-    text = wording.session_block(selection.shown, facts.repository, draft.now_ns)
+    text = wording.session_block(selection.shown, facts.repository, draft.now_ns, draft.words)
     draft.new.add(SYSTEM_ANCHOR)
     block = Placement(PlacementKind.SESSION_BLOCK, SYSTEM_ANCHOR, text, ids)
     draft.change(dataclasses.replace(draft.entry, placements=(block, *hints)))
@@ -190,8 +202,8 @@ def _hint(draft: Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
             draft.notes += make_notes(kind, "skipped", [memory], "contradicted" if denied else "repeated", anchor)
         else:
             fresh.append(memory)
-    budget = draft.settings.failure_hint_tokens
-    fitting, missed = fit_most(fresh, lambda some: wording.fit_hint(some, budget), without_line, remedy)
+    budget, words = draft.settings.failure_hint_tokens, draft.words
+    fitting, missed = fit_most(fresh, lambda some: wording.fit_hint(some, budget, words), without_line, remedy)
     draft.notes += make_notes(kind, "skipped", missed, "budget", anchor)
     kept, withheld = withhold(fitting, draft.facts.session_seed, draft.settings.withhold_share)
     draft.notes += make_notes(kind, "withheld", withheld, "", anchor, is_first=True)
@@ -200,7 +212,7 @@ def _hint(draft: Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
         return False
     ids = tuple(memory.id for memory in kept)
     at = failure.anchor
-    draft.add(Placement(kind, anchor, wording.hint(kept), ids, at.message_digest, at.message_index))
+    draft.add(Placement(kind, anchor, wording.hint(kept, draft.words), ids, at.message_digest, at.message_index))
     return True
 
 

@@ -69,7 +69,7 @@ def _add(draft: Draft, kind: PlacementKind, prompt: Prompt, matches: Sequence[Me
         draft.notes += make_notes(kind, "skipped", matches, "cap", anchor)
         return
     fresh = _fresh(draft, kind, matches, anchor)
-    fitting, missed = wording.fit_hint(fresh[:MAX_MEMORIES], budget_tokens)
+    fitting, missed = wording.fit_hint(fresh[:MAX_MEMORIES], budget_tokens, draft.words)
     draft.notes += make_notes(kind, "skipped", [*missed, *fresh[MAX_MEMORIES:]], "budget", anchor)
     kept, withheld = withhold(fitting, draft.facts.session_seed, draft.settings.withhold_share)
     draft.notes += make_notes(kind, "withheld", withheld, "", anchor, is_first=True)
@@ -78,7 +78,7 @@ def _add(draft: Draft, kind: PlacementKind, prompt: Prompt, matches: Sequence[Me
         return
     at = prompt.anchor
     ids = tuple(memory.id for memory in kept)
-    draft.add(Placement(kind, anchor, wording.hint(kept), ids, at.message_digest, at.message_index))
+    draft.add(Placement(kind, anchor, wording.hint(kept, draft.words), ids, at.message_digest, at.message_index))
 
 
 def _fresh(draft: Draft, kind: PlacementKind, matches: Sequence[Memory], anchor: str) -> list[Memory]:

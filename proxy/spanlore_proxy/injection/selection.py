@@ -20,6 +20,7 @@ from spanlore_proxy.injection import wording
 from spanlore_proxy.injection.brevity import fit_most, without_line
 from spanlore_proxy.injection.ledger import PlacementKind
 from spanlore_proxy.injection.overlap import Said
+from spanlore_proxy.injection.wording import STANDARD, Wording
 
 MAX_CANDIDATES: Final = 256
 """Memories considered for one block; ten fit."""
@@ -62,6 +63,7 @@ def select(
     now_ns: int,
     said: Said | None,
     sub_path: str = "",
+    words: Wording = STANDARD,
 ) -> Selection:
     """The memories of a session block. `seed` decides who is withheld; `said`: what the request already holds;
     `sub_path`: the directory of the repository that the work is in."""
@@ -69,7 +71,7 @@ def select(
     candidates = _candidates(islice(snapshot.in_scope(scope, harness, sub_path), MAX_CANDIDATES), said, notes)
     budget = settings.session_block_tokens
     fitting, missed = fit_most(
-        candidates, lambda some: wording.fit_session_block(some, scope, now_ns, budget), without_line
+        candidates, lambda some: wording.fit_session_block(some, scope, now_ns, budget, words), without_line
     )
     kept, withheld = withhold(fitting, seed, settings.withhold_share)
     kind = PlacementKind.SESSION_BLOCK

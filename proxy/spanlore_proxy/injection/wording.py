@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -25,11 +26,29 @@ HINT_TAG: Final = "spanlore-hint"
 MAX_TEXT_CHARS: Final = 400
 """A memory's text is at most this long (spanlore.memory); longer is cut, so one memory can't fill the block."""
 
-_BLOCK_HEAD: Final = (
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The words around the memories' own texts. Agents get `STANDARD`; others are what `spanlore eval uptake` compares
+    it with."""
+
+    block_head: str
+    """Before the lines of a session block."""
+    hint_head: str
+    """Before the lines of a hint."""
+    line: str = "- [{id}] {text} ({provenance})"
+    """One memory; `[{id}]` stands behind `- `, or at the very end, where nothing in a memory's text can imitate it."""
+    block_foot: str = ""
+    """After the lines of a session block."""
+    hint_foot: str = ""
+    """After the lines of a hint."""
+
+
+STANDARD: Final = Wording(
     "What earlier sessions in this repository showed, recorded by spanlore on the user's machine. It may be outdated;"
-    " the repository, its instruction files and the user come first."
+    " the repository, its instruction files and the user come first.",
+    "Seen before, in earlier sessions; it may be outdated.",
 )
-_HINT_HEAD: Final = "Seen before, in earlier sessions; it may be outdated."
 
 _SOURCE_WORDS: Final[dict[Source, str]] = {
     Source.FAILURE_DELTA: "a failure and its fix",
@@ -46,53 +65,59 @@ _TAG_START: Final = re.compile(
 """Tags that mean something to an agent or to us; other angle brackets (`git switch <name>`) stay as they are."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _MEMORY_ID: Final = re.compile(r"\[(m-[0-9a-f]{12})\]")
+_LINE_ID: Final = re.compile(r"\A- \[(m-[0-9a-f]{12})\]|\[(m-[0-9a-f]{12})\]\Z")
 
 
-def session_block(memories: Sequence[Memory], scope: str, as_of_ns: int) -> str:
+def session_block(memories: Sequence[Memory], scope: str, as_of_ns: int, words: Wording = STANDARD) -> str:
     """The block for the system prompt, lines in order of id; '' for no memories."""
     if not memories:
         return ""
-    lines = [memory_line(memory) for memory in sorted(memories, key=lambda memory: memory.id)]
-    head, foot = block_frame(scope, as_of_ns)
+    lines = [memory_line(memory, words) for memory in sorted(memories, key=lambda memory: memory.id)]
+    head, foot = block_frame(scope, as_of_ns, words)
     return "\n".join([head, *lines, foot])
 
 
 def fit_session_block(
-    memories: Iterable[Memory], scope: str, as_of_ns: int, budget_tokens: int
+    memories: Iterable[Memory], scope: str, as_of_ns: int, budget_tokens: int, words: Wording = STANDARD
 ) -> tuple[list[Memory], list[Memory]]:
     """(those whose block keeps the budget, those tried that did not fit), in the order given, best first."""
-    frame = "\n".join(block_frame(scope, as_of_ns))
-    return fit_to_budget(((memory, memory_line(memory)) for memory in memories), budget_tokens, frame)
+    frame = "\n".join(block_frame(scope, as_of_ns, words))
+    return fit_to_budget(((memory, memory_line(memory, words)) for memory in memories), budget_tokens, frame)
 
 
-def hint(memories: Sequence[Memory]) -> str:
+def hint(memories: Sequence[Memory], words: Wording = STANDARD) -> str:
     """The hint that stands after a failing tool result, or after a prompt; '' for no memories."""
     if not memories:
         return ""
-    return "\n".join([_HINT_OPEN, *(memory_line(memory) for memory in memories), _HINT_CLOSE])
+    head, foot = _hint_frame(words)
+    return "\n".join([head, *(memory_line(memory, words) for memory in memories), foot])
 
 
-def fit_hint(memories: Iterable[Memory], budget_tokens: int) -> tuple[list[Memory], list[Memory]]:
+def fit_hint(
+    memories: Iterable[Memory], budget_tokens: int, words: Wording = STANDARD
+) -> tuple[list[Memory], list[Memory]]:
     """(those whose hint keeps the budget, those tried that did not fit), in the order given, best first."""
-    frame = f"{_HINT_OPEN}\n{_HINT_CLOSE}"
-    return fit_to_budget(((memory, memory_line(memory)) for memory in memories), budget_tokens, frame)
+    frame = "\n".join(_hint_frame(words))
+    return fit_to_budget(((memory, memory_line(memory, words)) for memory in memories), budget_tokens, frame)
 
 
-def block_frame(scope: str, as_of_ns: int) -> tuple[str, str]:
+def block_frame(scope: str, as_of_ns: int, words: Wording = STANDARD) -> tuple[str, str]:
     """What stands before and after the lines of a session block."""
     name = _CONTROL.sub(" ", scope).replace('"', "'").replace("<", "‹")
-    return f'<{BLOCK_TAG} scope="{name}" as-of="{_day(as_of_ns)}">\n{_BLOCK_HEAD}', f"</{BLOCK_TAG}>"
+    return f'<{BLOCK_TAG} scope="{name}" as-of="{_day(as_of_ns)}">\n{words.block_head}', _foot(
+        words.block_foot, BLOCK_TAG
+    )
 
 
-def memory_line(memory: Memory) -> str:
+def memory_line(memory: Memory, words: Wording = STANDARD) -> str:
     """One line: id, text, and where it comes from."""
-    return f"- [{memory.id}] {inert(memory.text)} ({_provenance(memory)})"
+    return words.line.format(id=memory.id, text=inert(memory.text), provenance=_provenance(memory))
 
 
 def line_sizes(text: str, memory_ids: Sequence[str]) -> list[int]:
     """Bytes of each memory's line in a block or hint, without the frame around the lines; 0 for one not in it."""
-    lines = ((_MEMORY_ID.match(line, 2), line) for line in text.split("\n"))
-    sizes = {found[1]: len(line.encode()) + 1 for found, line in lines if found is not None}
+    lines = ((_LINE_ID.search(line), line) for line in text.split("\n"))
+    sizes = {found[1] or found[2]: len(line.encode()) + 1 for found, line in lines if found is not None}
     return [sizes.get(memory_id, 0) for memory_id in memory_ids]
 
 
@@ -116,6 +141,14 @@ def shown_ids(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
+def _hint_frame(words: Wording) -> tuple[str, str]:
+    return f"<{HINT_TAG}>\n{words.hint_head}", _foot(words.hint_foot, HINT_TAG)
+
+
+def _foot(said: str, tag: str) -> str:
+    return f"{said}\n</{tag}>" if said else f"</{tag}>"
+
+
 def _provenance(memory: Memory) -> str:
     words = [_SOURCE_WORDS[memory.source]]
     if memory.session_count > 1:
@@ -127,7 +160,3 @@ def _provenance(memory: Memory) -> str:
 
 def _day(time_ns: int) -> str:
     return datetime.fromtimestamp(time_ns // 1_000_000_000, tz=UTC).date().isoformat()
-
-
-_HINT_OPEN: Final = f"<{HINT_TAG}>\n{_HINT_HEAD}"
-_HINT_CLOSE: Final = f"</{HINT_TAG}>"

@@ -107,6 +107,15 @@ def test_tags_that_mean_something_are_broken(text: str, expected: str) -> None:
     assert wording.inert(text) == expected
 
 
+def test_a_line_is_found_by_its_id_at_either_end() -> None:
+    """And by no id that stands within a memory's text."""
+    words = wording.Wording("HEAD", "HEAD", line="- {text} ({provenance}) [{id}]")
+    one, other = make_memory("a", text="says [m-000000000000] by itself"), make_memory("b")
+    for text in (wording.hint([one, other], words), wording.hint([one, other])):
+        assert min(wording.line_sizes(text, [one.id, other.id])) > 0
+        assert wording.line_sizes(text, ["m-000000000000"]) == [0]
+
+
 def test_scope_cannot_leave_its_attribute() -> None:
     """A directory's name with quotes or tags stays inside the tag."""
     head, _ = wording.block_frame('path:/a"><b\n', NOW_NS)
