@@ -8,15 +8,16 @@ A memory counts as said when its text, or the user's words it was made of, stand
 messages before the first answer; or when the value it teaches (a command, a path) stands in the *project's* part of
 them. The harness's own system prompt is full of example commands, so a value found there says nothing.
 
-A memory counts as contradicted when the project's part refuses what it recommends ("never use `npm`"), or orders what
-it refuses ("run `npm test`" where the memory says that this fails, or "pnpm, not npm"). Only forms with a verb of use
-count, so that "do not commit" speaks of no tool.
+A memory counts as contradicted when the project's part refuses what it recommends ("never use `npm`", for `npm test`
+too), or orders what it refuses ("run `npm test`" where the memory says that this fails, or "pnpm, not npm"), or its
+files give that as the command ("Tests: `npm test`"). Only forms with a verb of use count, so that "do not commit"
+speaks of no tool; what a person pastes of a failure orders nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -51,6 +52,24 @@ _NEGATION: Final = re.compile(
 )
 _ORDER: Final = re.compile(r"(?<!not )(?<!never )(?<!n't )(?<!avoid )\b" + _USE + r"\s+(?:the\s+)?`?\Z")
 """Both end where the thing begins that is refused or ordered."""
+_REFUSAL: Final = re.compile(
+    r"(?:\b(?:never|not|don't|dont|cannot|can't)\s+(?:ever\s+)?" + _USE + r"|\bavoid(?:\s+" + _USE + r")?"
+    r"|\b(?:instead of|rather than|no longer)\s+" + _USE + r")\s+(?:the\s+)?`?\Z"
+)
+"""The same with a verb: for a program alone, and for those that are words of English themselves (`make`, `go`)."""
+_DOUBT: Final = re.compile(r"(?:\b(?:never|not|don't|avoid|instead of|rather than|old|deprecated|no longer)\b[^.;]*)\Z")
+_ENDS: Final = re.compile(
+    r"`|\s*(?:[.,;:!?)]|\Z)|\s+(?:or|and|here|in|for|at|any ?more|directly|because|since|when|unless|on|as|to)\b"
+)
+"""Behind a program: the command does not go on."""
+_BANNED: Final = re.compile(
+    r"`?\s+(?:is|are)\s+(?:not (?:allowed|used|supported|installed|available|permitted)|forbidden|banned|prohibited)\b"
+)
+_BROKEN: Final = re.compile(
+    r"`\s*(?:\([^)]*\)\s*)?(?:fails|failed|is (?:broken|deprecated|gone|not)|does(?:n't| not)|no longer)"
+)
+_ENGLISH: Final = frozenset({"make", "go", "just", "task", "run", "test", "start", "build", "do", "open", "find"})
+MAX_HEAD_WORDS: Final = 3
 MAX_BEFORE_CHARS: Final = 64
 """More than either can match in text whose white space is evened out."""
 _MORE: Final = re.compile(r"[\w./-]*\w")
@@ -68,8 +87,11 @@ class Said:
     def __init__(self, system: Sequence[str], opening: Sequence[str]) -> None:
         system, opening = ([text[:MAX_TEXT_CHARS] for text in texts] for texts in (system, opening))
         project = [text[mark.start() :] for text in system if (mark := _PROJECT_MARK.search(text))]
+        quoted = [text[mark.start() :] for text in opening if (mark := _PROJECT_MARK.search(text))]
+        self._files = _Text([*project, *quoted])
         self._project = _Text([*project, *opening])
         self._all = _Text([*system, *opening])
+        self._heads: dict[str, bool] = {}
 
     def says(self, memory: Memory) -> bool:
         """Whether the memory would only repeat it."""
@@ -82,9 +104,22 @@ class Said:
     def contradicts(self, memory: Memory) -> bool:
         """Whether the project's files or the user's prompt say the opposite."""
         wanted, refused = _stances(memory.text, _recommended(memory))
-        return any(self._project.matches(_NEGATION, thing) for thing in wanted - refused) or any(
-            self._project.matches(_ORDER, thing, without=wanted) for thing in refused - wanted
-        )
+        text = self._project
+        if any(text.matches(_negation(thing), thing) or text.bans(thing) for thing in wanted - refused):
+            return True
+        if any(text.matches(_ORDER, thing, without=wanted) for thing in refused - wanted):
+            return True
+        if any(map(text.holds, wanted)):
+            return False
+        heads = {head for thing in wanted - refused for head in _heads(thing)} - refused
+        return any(map(self._refuses, heads)) or any(self._files.gives(thing) for thing in refused - wanted if wanted)
+
+    def _refuses(self, head: str) -> bool:
+        """Whether a program is refused; asked once of each, since many memories are about the same few."""
+        if head not in self._heads:
+            text = self._project
+            self._heads[head] = text.matches(_REFUSAL, head, is_head=True) or text.bans(head)
+        return self._heads[head]
 
     def objection(self, memory: Memory) -> str:
         """Why the memory is not to be shown: contradicted, said, or '' for no reason."""
@@ -109,6 +144,18 @@ def _phrase(text: str) -> tuple[str, str]:
     """(its longest word, the whole with white space evened out), in lower case; '' twice for nothing."""
     words = text.casefold().split()
     return max(words, key=len, default=""), " ".join(words)
+
+
+def _negation(thing: str) -> re.Pattern[str]:
+    """What refuses a thing; of `make test` "don't make test slower" does not."""
+    return _REFUSAL if thing.split(" ", 1)[0] in _ENGLISH else _NEGATION
+
+
+@lru_cache(MAX_STANCES)
+def _heads(command: str) -> tuple[str, ...]:
+    """What a command begins with, its program first: refusing that refuses the command."""
+    words = [word for word in command.split() if "=" not in word]
+    return tuple(" ".join(words[:count]) for count in range(1, min(len(words), MAX_HEAD_WORDS + 1)))
 
 
 @lru_cache(MAX_STANCES)
@@ -137,8 +184,11 @@ class _Text:
         longest, even = _phrase(phrase)
         return bool(longest) and longest in self._raw and even in self._evened()
 
-    def matches(self, before: re.Pattern[str], thing: str, without: Iterable[str] = ()) -> bool:
-        """Whether the thing stands there right behind what the pattern says, but for where it is part of others.
+    def matches(
+        self, before: re.Pattern[str], thing: str, without: Iterable[str] = (), *, is_head: bool = False
+    ) -> bool:
+        """Whether the thing stands there right behind what the pattern says, but for where it is part of others. A head
+        has to be all that is said of the command.
 
         Found as plain text first: a pattern made of each thing would cost a millisecond to compile.
         """
@@ -150,10 +200,45 @@ class _Text:
             text = text.replace(other, "\0")
         at = text.find(even)
         while at >= 0:
-            if before.search(text, max(at - MAX_BEFORE_CHARS, 0), at) and not _MORE.match(text, at + len(even)):
+            end = at + len(even)
+            goes_on = _MORE.match(text, end) or (is_head and not _ENDS.match(text, end))
+            if not goes_on and before.search(text, max(at - MAX_BEFORE_CHARS, 0), at):
                 return True
             at = text.find(even, at + 1)
         return False
+
+    def bans(self, thing: str) -> bool:
+        """Whether it says that the thing is not allowed, not there, not used."""
+        return any(_BANNED.match(text, end) for text, _, end in self._places(thing))
+
+    def gives(self, command: str) -> bool:
+        """Whether it gives the command as code: in back-ticks, or on a line of its own."""
+        if command not in self._raw:
+            return False
+        if any(
+            f"\n{mark}{command}{end}" in self._raw for mark in ("", "$ ", "    ", "  ") for end in ("\n", " #", "  ")
+        ):
+            return True
+        return any(
+            text[start - 1 : start] == "`"
+            and text[end : end + 1] == "`"
+            and not _DOUBT.search(text, max(start - MAX_BEFORE_CHARS, 0), start)
+            and not _BROKEN.match(text, end)
+            for text, start, end in self._places(command)
+        )
+
+    def _places(self, thing: str) -> Iterator[tuple[str, int, int]]:
+        """Where the thing stands by itself: (the text, start, end)."""
+        longest, even = _phrase(thing)
+        if not longest or longest not in self._raw:
+            return
+        text = self._evened()
+        at = text.find(even)
+        while at >= 0:
+            end = at + len(even)
+            if not _MORE.match(text, end) and not text[max(at - 1, 0) : at].isalnum():
+                yield text, at, end
+            at = text.find(even, at + 1)
 
     def _evened(self) -> str:
         self._even = self._even or " ".join(self._raw.split())

@@ -87,6 +87,134 @@ def test_what_counts_as_contradicted(memory: Memory, project: str, expected: boo
     assert (said.objection(memory) == "contradicted") is expected
 
 
+def usage(bad: str, good: str) -> Memory:
+    """A mined fix, in the words of mining."""
+    text = f"`{bad}` failed with “Error: x”; `{good}` worked instead."
+    return make_memory(text=text, subject=bad.split()[0], value=good, slot="form")
+
+
+def rule(words: str) -> Memory:
+    """What a person said, in the words of mining."""
+    text = f'The user said (2026-11-30): "{words}"'
+    kinds = {"kind": Kind.CORRECTION, "source": Source.CORRECTION}
+    return make_memory(text=text, why=words, value=words.lower(), slot="statement", **kinds)
+
+
+NPM, INSTALL = usage("npm test", "pnpm test"), usage("npm install", "pnpm install --frozen-lockfile")
+PYTEST, GO = usage("pytest -q", "uv run pytest -q"), usage("go test ./...", "make test-unit")
+DATABASE = make_memory(
+    kind=Kind.ENVIRONMENT,
+    text="`pytest` failed with “E: no”; it passed after `docker compose up -d db`.",
+    value="docker compose up -d db",
+)
+PLACE = make_memory(
+    kind=Kind.LOCATION, text="`migrations` is in `services/db/migrations`.", value="services/db/migrations"
+)
+TABS, INSTEAD = rule("Use tabs for indentation"), rule("Use pnpm instead of npm")
+MOCK, LOGGER = rule("Never mock the database in tests"), rule("Never use console.log, use the logger")
+CONSOLE, UNKNOWN = rule("Never use `console.log`"), rule("Use `unknown` rather than `any`")
+PUSH, RUFF = rule("Never push to main"), rule("Use ruff format, not black")
+
+PAIRS: list[tuple[str, Memory, str]] = [
+    ("## Commands\n\n- Install: `pnpm install --frozen-lockfile`\n- Test: `pnpm test`", INSTALL, "said"),
+    ("## Commands\n```bash\npnpm test        # unit tests\npnpm lint\n```", NPM, "said"),
+    ("Run tests with pnpm test.", NPM, "said"),
+    ("Always use npm. Never use pnpm or yarn in this repository.", NPM, "contradicted"),
+    ("Never use `pnpm` here.", NPM, "contradicted"),
+    ("pnpm is not allowed; CI only has npm.", NPM, "contradicted"),
+    ("Do NOT run `pnpm install`: the lockfile is npm's.", INSTALL, "contradicted"),
+    ("Do not commit to main. Use conventional commits.", NPM, ""),
+    ("We use TypeScript strict mode. No `any`.", NPM, ""),
+    ("Run `npm test` before every commit.", NPM, "contradicted"),
+    ("- Unit tests: `npm test`", NPM, "contradicted"),
+    ("Tests run with `npm test`.", NPM, "contradicted"),
+    ("```sh\nnpm test\n```", NPM, "contradicted"),
+    ("The npm registry is mirrored at registry.example.org.", NPM, ""),
+    ("Packages are published to npm.", NPM, ""),
+    ("Use `uv run pytest -q` for tests. Don't call pytest directly.", PYTEST, "said"),
+    ("Use uv for everything: `uv run pytest -q`, `uv run ruff check`.", PYTEST, "said"),
+    ("Use plain pytest; uv is not installed on CI.", PYTEST, "contradicted"),
+    ("Avoid `uv run`; activate the venv and use pytest -q.", PYTEST, "contradicted"),
+    ("Run `pytest -q` from the repository root.", PYTEST, "contradicted"),
+    ("pytest fixtures live in conftest.py.", PYTEST, ""),
+    ("All tests must pass (uv run pytest -q) before you push.", PYTEST, "said"),
+    ("Never run go test directly; use `make test-unit`.", GO, "said"),
+    ("Run `go test ./...` before committing.", GO, "contradicted"),
+    ("- `make test-unit` is broken on macOS, use `go test ./...` there.", GO, "contradicted"),
+    ("Don't use make; everything is a mage target.", GO, "contradicted"),
+    ("Don't make changes to generated files.", GO, ""),
+    ("Please don't make test-unit slower.", GO, "said"),
+    ("Generated code is in `gen/`. Do not edit.", GO, ""),
+    ("Database must be started first: `docker compose up -d db`", DATABASE, "said"),
+    ("Start the database with docker compose up -d db before integration tests.", DATABASE, "said"),
+    ("Do not use docker here; a local postgres runs on 5433.", DATABASE, "contradicted"),
+    ("docker is used in production only.", DATABASE, ""),
+    ("Never run `docker compose up`; it takes the shared ports.", DATABASE, "contradicted"),
+    ("Migrations are in `services/db/migrations`.", PLACE, "said"),
+    ("- services/db/migrations/ — SQL migrations", PLACE, "said"),
+    ("Migrations live in `db/migrate`.", PLACE, ""),
+    ("Use tabs for indentation.", TABS, "said"),
+    ("- use TABS for\n  indentation", TABS, "said"),
+    ("Use spaces, not tabs.", TABS, "contradicted"),
+    ("Never use tabs.", TABS, "contradicted"),
+    ("Tabs are shown four wide.", TABS, ""),
+    ("Use pnpm, not npm.", INSTEAD, ""),
+    ("Use npm instead of pnpm.", INSTEAD, "contradicted"),
+    ("Prefer yarn over npm.", INSTEAD, ""),
+    ("Always use npm.", INSTEAD, "contradicted"),
+    ("Use npm scripts (`npm run build`).", INSTEAD, "contradicted"),
+    ("Never mock the database.", MOCK, ""),
+    ("Mock the database in unit tests.", MOCK, ""),
+    ("Don't use console.log, use the logger.", LOGGER, ""),
+    ("console.log is fine in scripts.", LOGGER, ""),
+    ("Use `console.log` for debugging.", CONSOLE, "contradicted"),
+    ("Avoid `any`; use `unknown`.", UNKNOWN, ""),
+    ("Use `any` sparingly.", UNKNOWN, "contradicted"),
+    ("You may use `any` in tests.", UNKNOWN, "contradicted"),
+    ("IMPORTANT: never push to main.", PUSH, "said"),
+    ("Push to main directly, there is no review.", PUSH, ""),
+    ("Use black to format.", RUFF, "contradicted"),
+    ("We moved from black to ruff.", RUFF, ""),
+    ("Formatting: black (line length 100)", RUFF, ""),
+    ("Do not run the formatter by hand.", RUFF, ""),
+    ("❌ npm install\n✅ pnpm install --frozen-lockfile", INSTALL, "said"),
+    ("| test | `pnpm test` |\n| lint | `pnpm lint` |", NPM, "said"),
+    ("Use npm >= 10 to bootstrap corepack, then pnpm test.", NPM, "said"),
+    ("Don't forget to use pnpm test.", NPM, "said"),
+    ("Do not hesitate to run pnpm test often.", NPM, "said"),
+    ("Not only pnpm test but also pnpm e2e has to pass.", NPM, "said"),
+    ("You don't need to run pnpm test; CI does.", NPM, "said"),
+]
+"""What a project's file says, a memory, and the objection, judged by eye."""
+FRAMES = (
+    "Contents of /w/CLAUDE.md (project instructions, checked in to the codebase):\n\n",
+    "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\n",
+    "--- Context from: /w/GEMINI.md ---\n",
+)
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=["claude", "agents", "gemini"])
+def test_files_against_memories(frame: str) -> None:
+    """Every pair, in each harness's frame."""
+    objections = [(text, Said([], [frame + text]).objection(memory)) for text, memory, _ in PAIRS]
+
+    assert objections == [(text, expected) for text, _, expected in PAIRS]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "`npm test` fails with Error: x. Please mend it.",
+        "I ran `npm test` and this came out:\n\nnpm test\n\nError: x",
+        "Why does `npm test` fail here?",
+        "npm test is red since yesterday",
+    ],
+)
+def test_a_failure_in_the_prompt_denies_no_fix(prompt: str) -> None:
+    """It is the very occasion of the memory: only files give commands by naming them."""
+    assert Said([], [prompt]).objection(NPM) == ""
+
+
 def test_the_harness_own_prompt_contradicts_nothing() -> None:
     """It knows nothing of the project."""
     assert not Said(["You are an agent. Never use `uv run pytest`."], []).contradicts(make_memory())
