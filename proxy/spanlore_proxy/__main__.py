@@ -19,6 +19,7 @@ from typing import Final
 
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
 from spanlore_proxy.capture.heap import bound_heap, release_heap
+from spanlore_proxy.capture.quiet import quiet_loop
 
 SWITCH_INTERVAL_S: Final = 0.0005
 """How long the recorder's thread may hold the interpreter while the event loop wants it (default 5 ms)."""
@@ -70,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     allow_many_files()
     try:
         paths = Paths.from_environ(child_environment({}))
-        asyncio.run(run(load_settings(paths=paths), paths, options.listen_fd))
+        asyncio.run(run(load_settings(paths=paths), paths, options.listen_fd), loop_factory=quiet_loop)
     except (SettingsError, OSError) as error:
         print(f"spanlore proxy: {error}", file=sys.stderr)  # noqa: T201 - the process's last word
         return 2

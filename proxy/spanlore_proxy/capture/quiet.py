@@ -4,18 +4,26 @@ The recorder's thread and the event loop share one interpreter lock, and an agen
 other. So the recorder asks before each piece of work whether a request is arriving, and whether the loop answers at
 once, and leaves it alone for a while when not. Under load it falls behind, within its queue's bound, and catches up
 when the burst is over.
+
+A loop of `quiet_loop` tells by itself since when it waits for something to do: to ask it would wake it up, which is
+work as well. Any other loop is asked.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+import selectors
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Final
 
 QUIET_S: Final = 0.001
 """A loop that answers within this has nothing else to do."""
+IDLE_S: Final = 0.002
+"""So long a loop has to have waited already: between two reads of one request it waits, too."""
 BELIEVED_S: Final = 0.005
 """How long the loop's answer counts: asking wakes it up, which is work as well."""
 PAUSE_S: Final = 0.003
@@ -23,8 +31,35 @@ LONGEST_WAIT_S: Final = 0.25
 """For one piece of work (some milliseconds); then it is done, whatever the loop does."""
 
 
+class IdleSelector(selectors.DefaultSelector):
+    """Knows since when its loop has nothing to do."""
+
+    idle_since = math.inf
+    """By `time.monotonic`; infinite while the loop works. Read from any thread."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """As the selector's; a call that does not wait says nothing about the loop."""
+        if timeout is None or timeout > 0:
+            self.idle_since = time.monotonic()
+        try:
+            return super().select(timeout)
+        finally:
+            self.idle_since = math.inf
+
+
+_SELECTORS: Final[weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, IdleSelector]] = weakref.WeakKeyDictionary()
+
+
+def quiet_loop() -> asyncio.AbstractEventLoop:
+    """A new event loop that tells since when it has nothing to do; for `asyncio.run(loop_factory=…)`."""
+    selector = IdleSelector()
+    loop = asyncio.SelectorEventLoop(selector)
+    _SELECTORS[loop] = selector
+    return loop
+
+
 class QuietMoments:
-    """Asks one event loop. `wait` is called from another thread."""
+    """Watches one event loop. `wait` is called from another thread."""
 
     def __init__(
         self,
@@ -34,6 +69,7 @@ class QuietMoments:
     ) -> None:
         """`is_serving`: a request has begun to arrive and has not left yet. Called from the other thread."""
         self._loop = loop
+        self._selector = _SELECTORS.get(loop)
         self._is_serving = is_serving
         self._clock = clock
         self._quiet_until = 0.0
@@ -47,6 +83,8 @@ class QuietMoments:
     def _is_quiet(self) -> bool:
         if self._is_serving():
             return False
+        if self._selector is not None:
+            return self._loop.is_closed() or self._clock() - self._selector.idle_since >= IDLE_S
         asked = self._clock()
         if asked < self._quiet_until:
             return True

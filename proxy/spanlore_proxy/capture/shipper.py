@@ -26,6 +26,9 @@ MAX_BATCH_BYTES: Final = 4 * 1024**2
 MAX_BATCH_RECORDS: Final = 512
 LINGER_S: Final = 0.05
 """Waited after the first record for others to come with it."""
+SPACING_S: Final = 0.75
+"""From one delivery that emptied the spool to the next. A batch costs the collector some 50 ms however little is in it,
+on the cores that serve the agents: one a request would be more than all that the proxy does for that request."""
 FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 10.0
 TIMEOUT_S: Final = 60.0
@@ -38,13 +41,23 @@ _log = logging.getLogger(__name__)
 class Shipper:
     """The one sender of one spool. `run` until cancelled; what is not sent by then stays in the spool."""
 
-    def __init__(self, spool: Spool, url: str, token: str, counts: Counters, *, linger_s: float = LINGER_S) -> None:
+    def __init__(
+        self,
+        spool: Spool,
+        url: str,
+        token: str,
+        counts: Counters,
+        *,
+        linger_s: float = LINGER_S,
+        spacing_s: float = SPACING_S,
+    ) -> None:
         """`url` is the collector's `/v1/traces`; must be made inside the event loop that runs it."""
         self._spool = spool
         self._url = url
         self._headers = {"authorization": f"Bearer {token}", "content-type": "application/x-protobuf"}
         self._counts = counts
         self._linger_s = linger_s
+        self._spacing_s = spacing_s
         self._loop = asyncio.get_running_loop()
         self._work = asyncio.Event()
         self._pause_s = FIRST_PAUSE_S
@@ -53,6 +66,8 @@ class Shipper:
 
     def wake(self) -> None:
         """There is something new in the spool. Safe from any thread."""
+        if self._work.is_set():
+            return  # it is known already: whoever clears it looks into the spool afterwards
         try:
             self._loop.call_soon_threadsafe(self._work.set)
         except RuntimeError:
@@ -62,6 +77,7 @@ class Shipper:
         """Delivers whatever is in the spool and whatever comes."""
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S, sock_connect=2.0)
         async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
+            emptied_at = self._loop.time() - self._spacing_s
             while True:
                 try:
                     is_empty = not await self._deliver_next(session)
@@ -72,7 +88,10 @@ class Shipper:
                 if is_empty:
                     await self._work.wait()
                     self._work.clear()
-                    await asyncio.sleep(self._linger_s)
+                    since = self._loop.time() - emptied_at
+                    await asyncio.sleep(max(self._linger_s, self._spacing_s - since))
+                else:
+                    emptied_at = self._loop.time()
 
     async def _deliver_next(self, session: aiohttp.ClientSession) -> bool:
         batch = await asyncio.to_thread(self._spool.next_batch, MAX_BATCH_BYTES, MAX_BATCH_RECORDS)

@@ -1,9 +1,13 @@
 import asyncio
+import math
+import selectors
+import socket
+import threading
 import time
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
-from spanlore_proxy.capture.quiet import BELIEVED_S, LONGEST_WAIT_S, QuietMoments
+from spanlore_proxy.capture.quiet import BELIEVED_S, LONGEST_WAIT_S, IdleSelector, QuietMoments, quiet_loop
 
 
 async def test_an_idle_loop_is_not_waited_for() -> None:
@@ -74,3 +78,65 @@ async def test_an_answer_counts_for_a_moment() -> None:
     await asyncio.to_thread(quiet.wait, lambda: False)
 
     assert (first, asked) == (1, 2)
+
+
+def test_a_loop_that_tells_is_never_woken_up() -> None:
+    """It is quiet once it has waited for a moment, and not while it works; nobody asks it."""
+
+    async def main() -> tuple[float, float, int]:
+        loop, woken = asyncio.get_running_loop(), 0
+        quiet = QuietMoments(loop)
+        real = loop.call_soon_threadsafe
+
+        def counted(*arguments: Any, **options: Any) -> asyncio.Handle:
+            nonlocal woken
+            woken += threading.current_thread() is worker
+            return real(*arguments, **options)
+
+        loop.call_soon_threadsafe = counted  # type: ignore[method-assign, assignment]
+        waited: list[float] = []
+
+        def work() -> None:
+            for _ in range(2):
+                started = time.monotonic()
+                quiet.wait(lambda: False)
+                waited.append(time.monotonic() - started)
+                time.sleep(0.05)
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        time.sleep(0.1)  # noqa: ASYNC251 - a loop that is busy
+        await asyncio.sleep(LONGEST_WAIT_S)
+        await asyncio.to_thread(worker.join, 10)
+        return waited[0], waited[1], woken
+
+    with asyncio.Runner(loop_factory=quiet_loop) as runner:
+        busy, idle, woken = runner.run(main())
+
+    assert busy >= 0.09
+    assert idle < LONGEST_WAIT_S
+    assert woken == 0
+
+
+def test_a_selector_that_only_looks_is_not_idle() -> None:
+    """Between two callbacks the loop looks without waiting."""
+    seen: list[bool] = []
+
+    def look() -> None:
+        time.sleep(0.05)
+        seen.append(selector.idle_since <= time.monotonic())
+        other.send(b".")
+
+    with IdleSelector() as selector:
+        one, other = socket.socketpair()
+        with one, other:
+            selector.register(one, selectors.EVENT_READ)
+            looker = threading.Thread(target=look)
+            selector.select(0)
+            assert selector.idle_since == math.inf
+            looker.start()
+            assert selector.select(5)
+            looker.join()
+
+    assert seen == [True]
+    assert selector.idle_since == math.inf

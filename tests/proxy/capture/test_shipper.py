@@ -44,9 +44,11 @@ class Answers:
 
 
 @asynccontextmanager
-async def shipping(folder: Path, url: str, counts: Counters) -> AsyncIterator[tuple[Spool, Shipper]]:
+async def shipping(
+    folder: Path, url: str, counts: Counters, spacing_s: float = 0.0
+) -> AsyncIterator[tuple[Spool, Shipper]]:
     spool = Spool(folder, max_bytes=2**26, counts=counts)
-    shipper = Shipper(spool, f"{url}/v1/traces", "token", counts, linger_s=0.01)
+    shipper = Shipper(spool, f"{url}/v1/traces", "token", counts, linger_s=0.01, spacing_s=spacing_s)
     task = asyncio.create_task(shipper.run())
     try:
         yield spool, shipper
@@ -144,3 +146,22 @@ async def test_the_loop_may_be_gone(tmp_path: Path) -> None:
     shipper._loop = closed
 
     shipper.wake()
+
+
+async def test_steady_work_goes_out_in_few_batches(tmp_path: Path) -> None:
+    """The first record at once; what comes while there is always something new, together, some time later."""
+    answers, counts = Answers(), Counters()
+    async with api_server(answers) as server, shipping(tmp_path, server.url, counts, 0.5) as (spool, shipper):
+        for number in range(20):
+            spool.append([b"%d" % number], 1)
+            shipper.wake()
+            if not number:
+                await until(lambda: counts.count("shipped") == 1)
+                first = asyncio.get_running_loop().time()
+            await asyncio.sleep(0.005)
+        await until(lambda: counts.count("shipped") == 20)
+        waited = asyncio.get_running_loop().time() - first
+
+    assert b"".join(body for _, _, body in answers.sent) == b"".join(b"%d" % number for number in range(20))
+    assert len(answers.sent) < 10
+    assert waited >= 0.4
