@@ -1,9 +1,10 @@
-"""`spanlore eval detectors`: precision and recall on a folder with labelled sessions. `spanlore eval effect`: planted
-effects of memories, found or not."""
+"""`spanlore eval detectors`: precision and recall on a folder with labelled sessions. `spanlore eval memories`: what
+such a folder would be remembered of, for reading. `spanlore eval effect`: planted effects of memories, found or not."""
 
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,10 @@ from spanlore.main import group
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `eval detectors` and `eval effect`."""
+    """Adds `eval detectors`, `eval memories` and `eval effect`."""
     evaluations = group(app, "eval", "Measure what is understood and learned, on recordings.")
     evaluations.command("detectors")(detectors)
+    evaluations.command("memories")(memories)
     evaluations.command("effect")(planted)
 
 
@@ -54,3 +56,26 @@ def planted(
         typer.echo(json.dumps(result))
     if not result["within_budget"]:
         raise typer.Exit(1)
+
+
+def memories(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with sessions/AGENT/REPOSITORY/FILE.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
+) -> None:
+    """List what all session files of DIR together would leave in memory: shown ones first, then what waits."""
+    from spanlore.redaction.redact import Redactor
+    from spanlore_extractor.evaluation.corpus import memories_of, rows_of
+
+    if not (folder / "sessions").is_dir():
+        typer.echo(f"spanlore: there is no folder sessions in {folder}", err=True)
+        raise typer.Exit(2)
+    corpus = memories_of(folder, Redactor())
+    rows = rows_of(corpus)
+    for row in rows:
+        typer.echo(f"{row['status']}  {row['kind']}  sessions: {row['sessions']}  {row['scope'][-40:]}")
+        for line in textwrap.wrap(row["text"], 76):
+            typer.echo(f"    {line}")
+    typer.echo(f"{corpus.sessions} sessions, {corpus.candidates} candidates, {len(rows)} memories", err=True)
+    if as_json:
+        counts = {"sessions": corpus.sessions, "candidates": corpus.candidates, "skipped_files": corpus.skipped}
+        typer.echo(json.dumps({"bench": "eval memories", "rows": rows, **counts}))

@@ -16,6 +16,7 @@ from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.generality import core_of, is_of_one_session
 from spanlore_extractor.memories.wording import MAX_TEXT_CHARS, is_shown_whole, quoted_parts, said_in, text_of
 from spanlore_extractor.mining.candidate import Candidate
+from spanlore_extractor.mining.triggers import REVIEW
 
 MIN_SESSIONS: Final = 2
 MIN_LOOKUPS: Final = 3
@@ -87,6 +88,8 @@ def _is_useless(candidate: Candidate) -> str:
     if candidate.kind is Kind.EXPLICIT or _suspicious(candidate):
         return ""
     if candidate.kind is Kind.CORRECTION:
+        if REVIEW in candidate.explanation and not candidate.is_statement:
+            return "a review of the code at hand"
         stated = core_of(candidate.quote, candidate.is_statement)
         return "" if stated else "about the matter at hand; it says nothing to another session"
     if not is_shown_whole(candidate):

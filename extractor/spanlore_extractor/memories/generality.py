@@ -17,7 +17,7 @@ from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.hygiene import sentences
 
 _STRONG: Final = re.compile(
-    r"\b(?:never|always|from now on|in future|every time|under no circumstances|(?:do not|don'?t) ever|"
+    r"\b(?:never(?!\W*$)|always(?!\W*$)|from now on|in future|every time|under no circumstances|(?:do not|don'?t) ever|"
     r"in general|as a rule)\b",
     re.I,
 )
@@ -29,7 +29,11 @@ _DIRECTIVE: Final = re.compile(
     r"|\b\S+,? not \S+|\b(?:is|are) (?:in|at|under|now|called|named)\b",
     re.I,
 )
-_WISH: Final = re.compile(r"\b(?:make sure|ensure|remember|needs? to|has to|have to|it would be)\b", re.I)
+_WISH: Final = re.compile(
+    r"\b(?:make sure|ensure|remember|needs? to|has to|have to|it would be|"
+    r"should(?! (?:not|never|stick|use|keep|follow|avoid|prefer|only)\b))\b",
+    re.I,
+)
 """What is as likely to be asked of the program being built as of the agent."""
 _CONCRETE: Final = re.compile(
     r"`[^`]+`|\"[^\"]{2,40}\"|(?<!\w)--?[a-z][\w-]+|\b[\w-]+(?:/[\w.-]+)+|(?<!\w)\.{0,2}/[\w./-]+|"
@@ -55,7 +59,9 @@ _ABOUT_NOW: Final = re.compile(
     r"be|do|like|use|keep) (?:it|this|that|them|these|those)\b(?! \w+)|\bremove it\b|"
     r"\b(?:do not|don'?t) \w+ (?:it|this|that|them)\b(?! \w+)|\b(?:high|medium|low|critical) severity\b|"
     r"\b(?:this|that|it|them) (?:in|out|up|down|back|away|off)\b(?! \w+)|"
-    r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b",
+    r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b|"
+    r"^\W*(?:if|when|once|instead of|rather than|still)\b|\bsomething like\b|\bstill (?:reads|looks|says|points)\b|"
+    r"^\W*no [\w' -]{1,60}\b(?:found|available|specified|detected|reported)\b",
     re.I,
 )
 _LEADING: Final = re.compile(
@@ -80,6 +86,7 @@ _ONE_MACHINE: Final = re.compile(
 _OUTSIDE: Final = re.compile(r"(?:^|[\s/'\"])\.\./")
 _IDENTIFIER: Final = re.compile(r"(?=.{6,60}$)[A-Za-z_]\w*(?:[a-z0-9][A-Z]|\w_\w)\w*")
 """A name that somebody made up: two words in one."""
+_TEST_FILE: Final = re.compile(r"(?:^|/)tests?/|_test\.\w+$|\.(?:test|spec)\.\w+$|(?:^|/)test_[^/]+$", re.I)
 _ONE_TIME: Final = re.compile(r"\brm\s+-\w*[rf]|\bgit (?:add|stash|reset|checkout|restore|rebase|cherry-pick|revert)\b")
 _WORK: Final = frozenset(
     {"test_failure", "assertion", "lint", "type_error", "syntax_error", "format", "merge_conflict"}
@@ -103,20 +110,23 @@ def core_of(quote: str, is_standing: bool) -> str:
 def is_of_one_session(candidate: Candidate) -> str:
     """Why a lesson from a failure says nothing to another session, '' when it may."""
     shown = (candidate.worked, candidate.failed)
+    if any(_ONE_MACHINE.search(part) for part in (*shown, candidate.value)) and candidate.kind is not Kind.TRAP:
+        return "about a path of one machine"
     if candidate.kind is Kind.TRAP:
         return ""
     if candidate.source is Source.REPEATED_LOOKUP:
+        if _TEST_FILE.search(candidate.value) and "test" not in candidate.subject.lower():
+            return "a test that uses it is not where it is"
         is_name = _IDENTIFIER.fullmatch(candidate.subject) and not candidate.value.startswith("..")
         return "" if is_name else "no name of this repository was looked up"
-    if any(_ONE_MACHINE.search(part) for part in shown):
-        return "about a path of one machine"
     if candidate.kind is Kind.LOCATION and _OUTSIDE.search(candidate.worked):
         return "about a path outside of the repository"
     if candidate.kind is Kind.DEAD_END:
         return "a failure of code being worked on" if candidate.trigger.error_class in _WORK else ""
     if _SAYS_ITSELF.search(candidate.error_line):
         return "trivial: the failure says what is wrong, or nothing at all"
-    if candidate.kind is Kind.ENVIRONMENT and _ONE_TIME.search(candidate.worked):
+    done = candidate.worked if candidate.kind is Kind.ENVIRONMENT else candidate.failed
+    if candidate.kind in (Kind.ENVIRONMENT, Kind.LOCATION, Kind.USAGE) and _ONE_TIME.search(done):
         return "what helped was for that once"
     return ""
 

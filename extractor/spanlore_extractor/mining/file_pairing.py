@@ -19,7 +19,14 @@ from spanlore_extractor.mining.answer import (
     Match,
     is_success,
 )
-from spanlore_extractor.mining.paths import SAME_FILE, looks_like_path, same_folder, shares_word, similarity
+from spanlore_extractor.mining.paths import (
+    SAME_FILE,
+    is_everywhere,
+    looks_like_path,
+    same_folder,
+    shares_word,
+    similarity,
+)
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import program_of, take_apart
 from spanlore_extractor.mining.tools import ToolKind, argument, is_edit, kind_of, path_of
@@ -193,6 +200,8 @@ def _found_by_search(path: str, found: str, step: ToolStep) -> bool:
     if not is_success(step) or found.rsplit("/", 1)[-1] not in step.output:
         return False
     folder, _, name = path.rstrip("/").rpartition("/")
+    if is_everywhere(path) and name == found.rsplit("/", 1)[-1]:
+        return False  # another folder's is another file
     stem = name.lstrip(".").split(".", 1)[0].lower()
     asked = f"{step.command} {step.arguments}".lower()
     asks_for_it = len(stem) >= 4 and stem in asked

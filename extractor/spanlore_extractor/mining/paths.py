@@ -16,8 +16,14 @@ _EVERYWHERE: Final = frozenset(
      "go.mod", "pyproject.toml", "tsconfig.json", "utils.py", "utils.ts", "types.ts", "config.json", "conftest.py"}
 )  # fmt: skip
 """Names that every folder may have: the same name elsewhere is another file."""
+_TEMPLATES: Final = frozenset({"example", "sample", "template", "tmpl", "dist", "default", "bak", "orig", "local"})
 SAME_FILE: Final = 0.75
 """Similarity from which two paths mean the same file, misplaced or misspelled."""
+
+
+def is_everywhere(path: str) -> bool:
+    """Whether every folder may have a file of that name."""
+    return posixpath.basename(path.rstrip("/")).lower() in _EVERYWHERE
 
 
 def looks_like_path(word: str) -> bool:
@@ -32,6 +38,8 @@ def similarity(one: str, other: str) -> float:
     name, other_name = posixpath.basename(one.rstrip("/")), posixpath.basename(other.rstrip("/"))
     if not name or not other_name:
         return 0.0
+    if _is_template(name, other_name):
+        return 0.0
     if name == other_name:
         return 0.9 if name.lower() not in _EVERYWHERE or _is_below(one, other) else 0.6
     folder = same_folder(one, other)
@@ -43,6 +51,12 @@ def similarity(one: str, other: str) -> float:
     if folder and (ratio >= 0.8 or shared >= 2):
         return 0.8
     return 0.5 * ratio if folder else 0.3 * ratio
+
+
+def _is_template(name: str, other: str) -> bool:
+    """Whether one is made of the other by hand: `.env` and `.env.example`."""
+    shorter, longer = sorted((name.lower(), other.lower()), key=len)
+    return longer.startswith(shorter + ".") and longer.rpartition(".")[2] in _TEMPLATES
 
 
 def _is_below(one: str, other: str) -> bool:

@@ -19,6 +19,8 @@ ALWAYS: Final = (
     r"\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future\b,|\bevery time you\b"
 )
 """A standing rule."""
+REVIEW: Final = "a review says"
+"""The kind of what reviewers write, which people paste: right, and about the code at hand."""
 _NOT_IF: Final = r"(?<!if )(?<!when )(?<!once )(?<!after )(?<!did )(?<!do )(?<!does )(?<!what )"
 
 
@@ -132,7 +134,7 @@ TRIGGERS: Final = (
         in_tasks=False,
     ),
     _trigger(
-        "a review says",
+        REVIEW,
         r"\b(?:critical|high|medium|low|minor|major) severity\b",
         r"^\W*(?:\d+[.)]\s*)?\W{0,2}(?:critical|high|medium|low|major|minor|nit)\)?\W{0,2}[:)]\s",
         r"\bconsider (?:adding|using|moving|extracting|renaming|removing|replacing|making)\b",

@@ -11,10 +11,24 @@ DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 def detectors(*arguments: str) -> Result:
+    return evaluated("detectors", *arguments)
+
+
+def evaluated(*arguments: str) -> Result:
     app = typer.Typer()
     register(app)
     app.command("other")(lambda: None)
-    return CliRunner().invoke(app, ["eval", "detectors", *arguments])
+    return CliRunner().invoke(app, ["eval", *arguments])
+
+
+def test_memories_of_a_folder(tmp_path: Path) -> None:
+    """An empty folder gives nothing; one without sessions is a usage error."""
+    assert evaluated("memories", str(tmp_path)).exit_code == 2
+    (tmp_path / "sessions").mkdir()
+    result = evaluated("memories", str(tmp_path), "--json")
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout.splitlines()[-1])["rows"] == []
 
 
 def test_without_labels() -> None:

@@ -1,6 +1,13 @@
 import pytest
 
-from spanlore_extractor.mining.paths import SAME_FILE, looks_like_path, same_folder, shares_word, similarity
+from spanlore_extractor.mining.paths import (
+    SAME_FILE,
+    is_everywhere,
+    looks_like_path,
+    same_folder,
+    shares_word,
+    similarity,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,3 +55,11 @@ def test_options_addresses_and_words_are_no_paths(word: str) -> None:
     """Only what is a file or a folder by its look."""
     assert not looks_like_path(word)
     assert looks_like_path("src/a.py")
+
+
+def test_a_template_is_another_file() -> None:
+    """What is copied from it is not it."""
+    assert similarity("/r/.env.example", "/r/.env") == 0.0
+    assert similarity("/r/config.dist.yaml", "/r/config.yaml") > 0.0
+    assert is_everywhere("/r/docs/README.md")
+    assert not is_everywhere("/r/docs/setup.md")
