@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from spanlore.memory.memory import Memory
+from spanlore.recall.index import Hit
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection.facts import RequestFacts
@@ -14,6 +16,8 @@ from spanlore_proxy.injection.ledger import Entry, Placement
 from spanlore_proxy.injection.overlap import Said
 from spanlore_proxy.injection.selection import Note
 from spanlore_proxy.injection.wording import STANDARD, Wording
+
+MAX_HITS: Final = 32
 
 
 @dataclass(slots=True)
@@ -32,6 +36,7 @@ class Draft:
     notes: list[Note] = field(default_factory=list)
     skipped: str = "nothing"
     _said: Said | None = None
+    _hits: list[Hit] | None = None
 
     def change(self, entry: Entry) -> None:
         """The ledger's entry is to be this."""
@@ -42,6 +47,17 @@ class Draft:
         """One more hint."""
         self.new.add(placement.anchor)
         self.change(dataclasses.replace(self.entry, placements=(*self.entry.placements, placement)))
+
+    def hits(self) -> list[Hit]:
+        """Memories that share words with the newest prompt, best first; searched once."""
+        if self._hits is None:
+            facts, prompt = self.facts, self.facts.prompt
+            self._hits = (
+                self.snapshot.search(facts.repository, facts.harness, prompt.text, MAX_HITS, facts.sub_path)
+                if prompt is not None
+                else []
+            )
+        return self._hits
 
     def said(self) -> Said:
         """What the client itself says; read once."""

@@ -43,6 +43,10 @@ from spanlore_proxy.injection.rewrite import SYSTEM
 from spanlore_proxy.injection.selection import CLIENT_BLOCK, Note, make_notes, select, withhold
 from spanlore_proxy.injection.wording import STANDARD, Wording
 
+MAX_FIRST: Final = 3
+"""Memories that come first in the block because the opening prompt is about them."""
+FAIR_SCORE: Final = 0.6
+"""Of the best one's score."""
 MAX_HINTS_PER_REQUEST: Final = 2
 MAX_HINTS_PER_CONVERSATION: Final = 8
 
@@ -160,6 +164,7 @@ def _decide_block(draft: Draft) -> None:
         draft.said(),
         facts.sub_path,
         draft.words,
+        _first(draft),
     )
     draft.notes += selection.notes
     ids = tuple(sorted(memory.id for memory in selection.shown))
@@ -174,6 +179,12 @@ def _decide_block(draft: Draft) -> None:
     draft.new.add(SYSTEM_ANCHOR)
     block = Placement(PlacementKind.SESSION_BLOCK, SYSTEM_ANCHOR, text, ids)
     draft.change(dataclasses.replace(draft.entry, placements=(block, *hints)))
+
+
+def _first(draft: Draft) -> list[Memory]:
+    """What the opening prompt is most about: where not all fits, it is worth more than what came up last elsewhere."""
+    hits = draft.hits()
+    return [hit.memory for hit in hits[:MAX_FIRST] if hit.score >= FAIR_SCORE * hits[0].score]
 
 
 def _decide_hints(draft: Draft) -> None:
@@ -273,7 +284,7 @@ def _attested(
         matches = _answering(draft, failure)
         notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", matches, "attested", failure.tool_use_id)
     if facts.prompt is not None and len(facts.prompt.text.strip()) >= MIN_PROMPT_CHARS and settings.task_hint_tokens:
-        notes += make_notes(PlacementKind.TASK_HINT, "skipped", task_matches(draft, facts.prompt), "attested")
+        notes += make_notes(PlacementKind.TASK_HINT, "skipped", task_matches(draft), "attested")
     return Plan(notes=tuple(notes), skipped="attested")
 
 

@@ -25,7 +25,6 @@ from spanlore_proxy.injection.selection import make_notes, withhold
 MIN_PROMPT_CHARS: Final = 30
 MAX_MEMORIES: Final = 4
 """In one hint."""
-MAX_CANDIDATES: Final = 32
 MAX_FAMILY_CANDIDATES: Final = 64
 MAX_PROMPT_HINTS: Final = 6
 """In one conversation: every one of them is sent again with each later request."""
@@ -37,17 +36,15 @@ def decide_prompt_hints(draft: Draft) -> None:
     if prompt is None:
         return
     if draft.settings.task_hint_tokens and len(prompt.text.strip()) >= MIN_PROMPT_CHARS:
-        _add(draft, PlacementKind.TASK_HINT, prompt, task_matches(draft, prompt), draft.settings.task_hint_tokens)
+        _add(draft, PlacementKind.TASK_HINT, prompt, task_matches(draft), draft.settings.task_hint_tokens)
     if draft.settings.family_hint:
         matches = _family_matches(draft, prompt)
         _add(draft, PlacementKind.FAMILY_HINT, prompt, matches, draft.settings.family_hint_tokens)
 
 
-def task_matches(draft: Draft, prompt: Prompt) -> list[Memory]:
-    """The memories that the prompt is clearly about, best first."""
-    facts = draft.facts
-    hits = draft.snapshot.search(facts.repository, facts.harness, prompt.text, MAX_CANDIDATES, facts.sub_path)
-    return [hit.memory for hit in hits if hit.is_clear]
+def task_matches(draft: Draft) -> list[Memory]:
+    """The memories that the newest prompt is clearly about, best first."""
+    return [hit.memory for hit in draft.hits() if hit.is_clear]
 
 
 def _family_matches(draft: Draft, prompt: Prompt) -> list[Memory]:

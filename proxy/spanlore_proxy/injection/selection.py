@@ -8,9 +8,9 @@ decided. A share of 0 withholds nothing at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from spanlore.memory.memory import Memory, Status
@@ -64,11 +64,14 @@ def select(
     said: Said | None,
     sub_path: str = "",
     words: Wording = STANDARD,
+    first: Sequence[Memory] = (),
 ) -> Selection:
     """The memories of a session block. `seed` decides who is withheld; `said`: what the request already holds;
-    `sub_path`: the directory of the repository that the work is in."""
+    `sub_path`: the directory of the repository that the work is in; `first`: what the opening prompt is about."""
     notes: list[Note] = []
-    candidates = _candidates(islice(snapshot.in_scope(scope, harness, sub_path), MAX_CANDIDATES), said, notes)
+    ids = {memory.id for memory in first}
+    others = (memory for memory in snapshot.in_scope(scope, harness, sub_path) if memory.id not in ids)
+    candidates = _candidates(islice(chain(first, others), MAX_CANDIDATES), said, notes)
     budget = settings.session_block_tokens
     fitting, missed = fit_most(
         candidates, lambda some: wording.fit_session_block(some, scope, now_ns, budget, words), without_line

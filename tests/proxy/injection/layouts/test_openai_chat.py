@@ -56,9 +56,11 @@ def expected(document: dict[str, Any], additions: list[Addition]) -> dict[str, A
     while messages[leading]["role"] in ("system", "developer"):
         leading += 1
     texts = [addition.text for addition in additions if addition.index == SYSTEM]
+    ends_in_text = {index for index, message in enumerate(messages) if _ends_in_text(message)}
     for addition in additions:
         if addition.index != SYSTEM:
-            extend_last(messages[leading + addition.index], addition.text)
+            at = leading + addition.index
+            (extend_last if at in ends_in_text else extend)(messages[at], addition.text)
         elif leading:
             extend(messages[leading - 1], addition.text)
     if texts and not leading:
@@ -77,11 +79,13 @@ def extend(message: dict[str, Any], text: str) -> None:
 
 def extend_last(message: dict[str, Any], text: str) -> None:
     """More of the last text of a list, as it would be of the text that the list stands for."""
-    content = message["content"]
-    if isinstance(content, list) and content and content[-1].get("type") == "text":
-        content[-1]["text"] += f"\n\n{text}" if content[-1]["text"] else text
-    else:
-        extend(message, text)
+    last = message["content"][-1]
+    last["text"] += f"\n\n{text}" if last["text"] else text
+
+
+def _ends_in_text(message: dict[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and bool(content) and content[-1].get("type") == "text"
 
 
 @pytest.mark.parametrize("role", ["tool", "user"])
