@@ -45,6 +45,22 @@ def notes_of(prepared: Prepared, state: str) -> list[tuple[str, str]]:
     return [(item["kind"], item.get("reason", "")) for item in log_of(prepared) if item["state"] == state]
 
 
+def test_the_block_begins_with_what_the_opening_prompt_is_about() -> None:
+    """Where the budget holds only some, those come in that the prompt speaks of, whatever came up last elsewhere."""
+    text = "`python3 -m unittest discover -s {0}/tests` fails; `PYTHONPATH=src/{0} make check-{0}` works."
+    areas = ("billing", "checkout", "search", "stock", "ledger", "mailer", "export", "gateway")
+    known = [
+        make_memory(area, text=text.format(area), slot=area, updated_at_ns=NOW_NS + number)
+        for number, area in enumerate(areas)
+    ]
+    for area in areas:
+        rig = Rig(known, injection=InjectionSettings(withhold_share=0, session_block_tokens=300))
+        block = block_of(rig.send(Talk().ask(f"Run the checks of the {area} package and tell me whether they pass.")))
+
+        assert f"src/{area}" in block
+        assert sum(f"src/{other}" in block for other in areas) < len(areas)
+
+
 # --- session block --------------------------------------------------------------------------------------------------
 
 
