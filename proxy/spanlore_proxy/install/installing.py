@@ -65,7 +65,8 @@ def remove_service(service: ServiceFile, place: Place, run: Run) -> list[str]:
     for path in (*service.links, service.path):
         path.unlink(missing_ok=True)
         _remove_empty(path.parent, place.home)
-    return [*failed, f"removed {service.path}"]
+    # A manager that is not there says so at each command; what it would have done has been done for it.
+    return [*dict.fromkeys(failed), f"removed {service.path}"]
 
 
 def install_shell(shell: Shell, agents: Sequence[str], executable: str, place: Place) -> list[str]:

@@ -66,9 +66,13 @@
   const open = async (span, remember = true) => {
     const mine = ++asked;
     mark(span);
-    const answer = await fetch(`${timeline.dataset.base}/spans/${encodeURIComponent(span)}`);
-    if (mine !== asked || !answer.ok) return;
-    panel.innerHTML = await answer.text();
+    let html = "";
+    try {
+      const answer = await fetch(`${timeline.dataset.base}/spans/${encodeURIComponent(span)}`);
+      html = answer.ok ? await answer.text() : "";
+    } catch { /* the daemon is away; the row is still marked, and another click tries again */ }
+    if (mine !== asked || !html) return;
+    panel.innerHTML = html;
     panel.scrollTop = 0;
     const keep = document.activeElement;
     split.classList.add("open");

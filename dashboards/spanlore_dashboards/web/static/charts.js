@@ -1,6 +1,8 @@
 // Draws the figures of cost and health with uPlot, from the page's own API. The tables beside them say the same.
 "use strict";
 (() => {
+  // The legend comes below, in as many lines as it needs.
+  const plotHeight = (box) => (box.classList.contains("low") ? 144 : 224);
   const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7"];
   const color = (name) => {
     const probe = document.createElement("i");
@@ -83,14 +85,17 @@
   };
 
   const draw = async (box) => {
-    const answer = await fetch(box.dataset.url);
-    if (!answer.ok) { box.textContent = "The figures can't be loaded now."; return; }
-    const found = await answer.json();
+    let found = null;
+    try {
+      const answer = await fetch(box.dataset.url);
+      if (answer.ok) found = await answer.json();
+    } catch { /* the daemon is away, or the reader has left already */ }
+    if (!found) { box.textContent = "The figures can't be loaded now."; return; }
     let plot = null;
     const paint = () => {
       plot?.destroy();
       const { data, options } = figures[box.dataset.chart](found);
-      plot = new uPlot({ width: box.clientWidth, height: box.clientHeight - 28, cursor: { drag: { x: false, y: false } }, legend: { live: true }, ...options }, data, box);
+      plot = new uPlot({ width: box.clientWidth, height: plotHeight(box), cursor: { drag: { x: false, y: false } }, legend: { live: true }, ...options }, data, box);
       box.dataset.drawn = "yes";
     };
     paint();
