@@ -89,6 +89,8 @@ class Board:
     """(heading, charts)."""
     variables: Sequence[Variable] = ()
     time_from: str = "now-7d"
+    refresh: str = ""
+    """How often it asks again by itself; '' for never."""
 
     @property
     def charts(self) -> list[Chart]:
@@ -105,12 +107,13 @@ REPOSITORY: Final = Variable(
 AGENT: Final = Variable(
     "agent",
     "Agent",
-    "SELECT DISTINCT harness FROM inferences WHERE $__timeFilter(start_time) ORDER BY harness",
+    "SELECT DISTINCT harness FROM inferences WHERE $__timeFilter(start_time) AND harness != '' ORDER BY harness",
 )
 MODEL: Final = Variable(
     "model",
     "Model",
-    "SELECT DISTINCT request_model FROM inferences WHERE $__timeFilter(start_time) ORDER BY request_model",
+    "SELECT DISTINCT request_model FROM inferences WHERE $__timeFilter(start_time) AND request_model != '' "
+    "ORDER BY request_model",
 )
 WEB: Final = Variable(
     "web",

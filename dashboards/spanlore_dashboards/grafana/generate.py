@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from grafana_foundation_sdk.builders import common as build_common
 from grafana_foundation_sdk.builders import dashboard as build
 from grafana_foundation_sdk.builders import timeseries
 from grafana_foundation_sdk.cog.builder import Builder
@@ -68,6 +69,7 @@ def dashboard_json(board: Board) -> str:
         .timezone("browser")
         .tooltip(made.DashboardCursorSync.CROSSHAIR)
         .readonly()
+        .refresh(board.refresh)
         .with_variable(_datasource())
         .link(_elsewhere())
     )
@@ -131,6 +133,7 @@ def _panel(chart: Chart) -> Builder[made.Panel]:
     panel = (
         panel.title(chart.title)
         .description(chart.question)
+        .no_value("–" if chart.kind is Kind.STAT else "Nothing of this in the chosen time")
         .datasource(_REF)
         .span(chart.width)
         .height(chart.height)
@@ -168,9 +171,17 @@ _OPTIONS: Final[dict[Kind, dict[str, Any]]] = {
 
 def _lines(panel: Any, chart: Chart) -> Builder[made.Panel]:
     panel = panel.fill_opacity(70 if chart.stacked else 0).show_points(common.VisibilityMode.AUTO)
+    panel = panel.legend(
+        build_common.VizLegendOptions()
+        .show_legend(True)
+        .display_mode(common.LegendDisplayMode.LIST)
+        .placement(common.LegendPlacement.BOTTOM)
+    )
+    # All series at one time, the largest first: most of these charts are read across.
+    panel = panel.tooltip(
+        build_common.VizTooltipOptions().mode(common.TooltipDisplayMode.MULTI).sort(common.SortOrder.DESCENDING)
+    )
     if chart.stacked:
-        from grafana_foundation_sdk.builders import common as build_common
-
         panel = panel.draw_style(common.GraphDrawStyle.BARS)
         panel = panel.stacking(build_common.StackingConfig().mode(common.StackingMode.NORMAL))
     built: Builder[made.Panel] = panel

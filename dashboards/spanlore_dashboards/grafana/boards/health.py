@@ -12,6 +12,7 @@ BOARD: Final = Board(
     about="Whether everything arrives, whole and in time. What was lost before the store, `spanlore status` counts.",
     variables=(REPOSITORY, AGENT, WEB),
     time_from="now-24h",
+    refresh="1m",
     rows=(
         (
             "Now",
@@ -39,10 +40,10 @@ BOARD: Final = Board(
                 ),
                 Chart(
                     "Way to the store",
-                    "How long does a request take from its end to its row? 95 of 100 take no longer.",
+                    "How long does a captured request take from its end to its row? 95 of 100 take no longer.",
                     Kind.STAT,
                     "SELECT quantile(0.95)(greatest(dateDiff('millisecond', end_time, ingested_at), 0)) AS p95 "
-                    f"FROM inferences WHERE {SHOWN}",
+                    f"FROM inferences WHERE {SHOWN} AND overhead_ns > 0 HAVING count() > 0",
                     ("p95",),
                     unit="ms",
                     width=6,
@@ -110,7 +111,8 @@ BOARD: Final = Board(
                     "When was each agent last captured, and last given a memory?",
                     Kind.TABLE,
                     "SELECT harness AS agent, any(harness_version) AS version, max(end_time) AS last_captured, "
-                    "maxIf(end_time, notEmpty(injected_memory_ids)) AS last_memory, uniqExact(session_id) AS sessions, "
+                    "maxOrNullIf(end_time, notEmpty(injected_memory_ids)) AS last_memory, "
+                    "uniqExact(session_id) AS sessions, "
                     "countIf(NOT is_complete) AS cut_off, uniqExactIf(session_id, injection_skipped = 'attested') "
                     f"AS signed FROM inferences WHERE {SHOWN} GROUP BY agent ORDER BY last_captured DESC",
                     ("agent", "version", "last_captured", "last_memory", "sessions", "cut_off", "signed"),

@@ -136,9 +136,11 @@ BOARD: Final = Board(
                     "Cost by repository",
                     "Where was money spent?",
                     Kind.TIMESERIES,
-                    "SELECT $__timeInterval(start_time) AS time, repository, toFloat64(sum(cost_usd)) AS cost "
-                    f"FROM inferences WHERE {SHOWN} GROUP BY time, repository ORDER BY time, repository",
-                    ("time", "repository", "cost"),
+                    "SELECT $__timeInterval(start_time) AS time, "
+                    "if(repository = '', 'no repository', repository) AS what, "
+                    f"toFloat64(sum(cost_usd)) AS cost FROM inferences WHERE {SHOWN} "
+                    "GROUP BY time, what ORDER BY time, what",
+                    ("time", "what", "cost"),
                     unit="currencyUSD",
                     stacked=True,
                     width=8,
