@@ -42,15 +42,16 @@ def wait_after(report: Report | None, interval_s: float, idle_s: float) -> float
     return min(interval_s, max(1.0, min(LOOK_S, idle_s / 2))) if report.waiting else interval_s
 
 
-def run_once(settings: Settings, paths: Paths, rules: Rules) -> Report | None:
-    """One run against the daemon as it is now; None when it failed, which is logged."""
+def run_once(settings: Settings, paths: Paths, rules: Rules, *, is_checkpoint: bool = False) -> Report | None:
+    """One run against the daemon as it is now; None when it failed, which is logged. A checkpoint mines sessions that
+    still run, too; they are mined whole again once there is more of them."""
     try:
         reader, client = connect(settings, paths)
     except StoreUnavailableError as error:
         log.info("waiting for the collector: %s", error)
         return None
     try:
-        report = _mine(reader, client, settings, paths, rules)
+        report = _mine(reader, client, settings, paths, rules, is_checkpoint)
         for operation in apply_effects(reader, client, time.time_ns()) if report.sessions else ():
             log.info("%s is %s: %s", operation.memory.id, operation.memory.status.value, operation.reason)
         if settings.notes.enabled:
@@ -69,14 +70,16 @@ def run_once(settings: Settings, paths: Paths, rules: Rules) -> Report | None:
     return None
 
 
-def _mine(reader: Reader, client: MemoryClient, settings: Settings, paths: Paths, rules: Rules) -> Report:
+def _mine(
+    reader: Reader, client: MemoryClient, settings: Settings, paths: Paths, rules: Rules, active_too: bool
+) -> Report:
     now_ns = time.time_ns()
     try:
         with judge_of(settings, paths, now_ns) as judge:
-            return mine(reader, client, rules, now_ns, judge=judge)
+            return mine(reader, client, rules, now_ns, active_too=active_too, judge=judge)
     except PromptError as error:
         log.error("%s Until then no model is asked.", error)
-        return mine(reader, client, rules, now_ns)
+        return mine(reader, client, rules, now_ns, active_too=active_too)
 
 
 def _mirror(reader: Reader, client: MemoryClient, settings: Settings, paths: Paths) -> None:
@@ -110,11 +113,16 @@ def main() -> int:
     signal.signal(signal.SIGINT, end)
     rules = Rules.of(settings)
     wait_s = min(FIRST_RUN_S, settings.mining.interval_s)
+    every_s, last_s = settings.mining.checkpoint_s, time.monotonic()
     while not stop.wait(wait_s):
-        report = run_once(settings, paths, rules)
+        is_checkpoint = every_s > 0 and time.monotonic() - last_s >= every_s
+        report = run_once(settings, paths, rules, is_checkpoint=is_checkpoint)
+        if is_checkpoint and report is not None:
+            last_s = time.monotonic()
         if report is not None and report.sessions:
             log.info("mined %d sessions: %d operations", report.sessions, len(report.operations))
         wait_s = wait_after(report, settings.mining.interval_s, settings.mining.idle_s)
+        wait_s = min(wait_s, every_s) if every_s else wait_s
     return 0
 
 

@@ -119,10 +119,14 @@ class CaptureSettings(_Section):
     )
     off_repositories: tuple[str, ...] = Field(
         (),
-        description="Scope keys or directories of which nothing is recorded and into which nothing is injected.",
+        description="Scope keys (`*` matches) or directories: nothing is recorded there, and nothing injected.",
+    )
+    only_repositories: tuple[str, ...] = Field(
+        (),
+        description="The same, the other way round: once one is named, only those that are named are recorded.",
     )
 
-    @field_validator("redact", "off_repositories", mode="before")
+    @field_validator("redact", "off_repositories", "only_repositories", mode="before")
     @classmethod
     def _lines(cls, value: Any) -> Any:
         return tuple(word for word in value.split("\n") if word) if isinstance(value, str) else value
@@ -139,7 +143,7 @@ class CaptureSettings(_Section):
                 raise ValueError(f"{pattern!r} matches the empty string, so it would replace everything")
         return value
 
-    @field_validator("off_repositories")
+    @field_validator("off_repositories", "only_repositories")
     @classmethod
     def _as_matched(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(form for word in value for form in _forms(word.strip())))
@@ -150,6 +154,9 @@ class MiningSettings(_Section):
 
     interval_s: float = Field(900, gt=0, description="Seconds between mining runs of `spanlore up`.")
     idle_s: float = Field(600, ge=0, description="A session is over after this long without a request.")
+    checkpoint_s: float = Field(
+        0, ge=0, description="Seconds between looks at sessions that still run; 0: only once they are over."
+    )
     pair_window_s: float = Field(600, gt=0, description="How long after a failure its fix may come, idle time removed.")
 
 

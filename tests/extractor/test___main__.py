@@ -88,3 +88,25 @@ def test_wrong_settings(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert b"SPANLORE_MINING_IDLE_S" in done.stderr
+
+
+def test_checkpoints_mine_what_still_runs(collector: Collecting, tmp_path: Path) -> None:
+    """With `mining.checkpoint_s` a session that is not over is mined where it stands; without it, it waits."""
+    scope = "github.com/example/checkpoint"
+    told = corrected("checkpoint-1", "never use globals", time.time_ns() - 5 * 10**9, repository=scope)
+    collector.send(told.spans())
+    running_still = {**collector.environment, "SPANLORE_MINING_INTERVAL_S": "0.2", "SPANLORE_MINING_IDLE_S": "3600"}
+    for every_s, count in (("0", 0), ("0.5", 1)):
+        environment = {**running_still, "SPANLORE_MINING_CHECKPOINT_S": every_s}
+        with (tmp_path / f"log-{count}").open("wb") as log:
+            running = subprocess.Popen([sys.executable, "-m", "spanlore_extractor"], env=environment, stderr=log)
+        try:
+            until = time.monotonic() + 30
+            while time.monotonic() < until and len(collector.client.memories(scope=scope)) < count:
+                time.sleep(0.1)
+            if not count:
+                time.sleep(3)
+        finally:
+            end(running)
+
+        assert len(collector.client.memories(scope=scope)) == count

@@ -104,7 +104,9 @@ class ProxyService:
             workplaces=self._workplaces,
             injector=self._injector,
             submit=self._recorder.submit,
-            is_off=lambda workplace: is_off(workplace, settings.capture.off_repositories),
+            is_off=lambda workplace: is_off(
+                workplace, settings.capture.off_repositories, settings.capture.only_repositories
+            ),
             settings=settings,
             counts=self.counts,
         )

@@ -115,7 +115,9 @@ def _rules(settings: Any, repository: str) -> Rules:
 
     return Rules(
         redact=redact_with(Redactor(settings.capture.redact)),
-        is_off=lambda workplace: is_off(workplace, settings.capture.off_repositories),
+        is_off=lambda workplace: is_off(
+            workplace, settings.capture.off_repositories, settings.capture.only_repositories
+        ),
         is_metadata_only=settings.capture.mode == "metadata",
         repository=repository,
     )

@@ -8,8 +8,9 @@ ledger says was sent: facts, decision, bytes, deadline, ledger row, and only the
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -240,7 +241,9 @@ class Injector:
             return refusal
         if not workplace.repository:
             return "unknown_project"
-        return "off_repository" if is_off(workplace, self._settings.capture.off_repositories) else ""
+        capture = self._settings.capture
+        is_excluded = is_off(workplace, capture.off_repositories, capture.only_repositories)
+        return "off_repository" if is_excluded else ""
 
     def _is_late(self, started_ns: int) -> bool:
         return self._clock_ns() - started_ns > self._deadline_ns
@@ -260,11 +263,19 @@ def client_block(
     return wording.session_block(chosen.shown, repository, as_of_ns)
 
 
-def is_off(workplace: Workplace, off: Iterable[str]) -> bool:
-    """Whether the user excluded the repository (scope key), or a directory the agent works in."""
+def is_off(workplace: Workplace, off: Iterable[str], only: Sequence[str] = ()) -> bool:
+    """Whether the user excluded the repository (scope key), or a directory the agent works in; or, where `only` names
+    some, did not name it. What is not known is then excluded, too."""
+    return _is_named(workplace, off) or (bool(only) and not _is_named(workplace, only))
+
+
+def _is_named(workplace: Workplace, names: Iterable[str]) -> bool:
     cwd = PurePath(workplace.cwd) if workplace.cwd else None
     return any(
-        workplace.repository in (name, f"path:{name}") or (cwd is not None and cwd.is_relative_to(name)) for name in off
+        workplace.repository in (name, f"path:{name}")
+        or fnmatchcase(workplace.repository, name)
+        or (cwd is not None and cwd.is_relative_to(name))
+        for name in names
     )
 
 

@@ -224,7 +224,7 @@ def _client_block(run: Run, settings: Settings, paths: Paths, say: Say) -> str:
     from spanlore_proxy.injection.injector import client_block, is_off
 
     workplace = Workplace(repository=run.repository, cwd=run.cwd)
-    is_excluded = is_off(workplace, settings.capture.off_repositories)
+    is_excluded = is_off(workplace, settings.capture.off_repositories, settings.capture.only_repositories)
     if paths.kill_file.exists() or is_excluded or not paths.snapshot_file.exists():
         return ""
     try:

@@ -260,6 +260,29 @@ def test_is_off(off: tuple[str, ...], answer: bool) -> None:
     assert is_off(Workplace(repository="example.org/o/r", cwd="/w/private/repo"), off) is answer
 
 
+@pytest.mark.parametrize(
+    ("off", "only", "answer"),
+    [
+        (("example.org/o/*",), (), True),
+        (("example.org/*/x",), (), False),
+        ((), ("example.org/o/r",), False),
+        ((), ("example.org/o/*",), False),
+        ((), ("/w/private",), False),
+        ((), ("example.org/other",), True),
+        (("/w/private",), ("example.org/o/r",), True),
+    ],
+)
+def test_patterns_and_opting_in(off: tuple[str, ...], only: tuple[str, ...], answer: bool) -> None:
+    """`*` stands for any part; with `only` what is not named is off, and what is excluded stays so."""
+    assert is_off(Workplace(repository="example.org/o/r", cwd="/w/private/repo"), off, only) is answer
+
+
+def test_who_opts_in_excludes_what_is_not_known() -> None:
+    """A request of which neither repository nor directory is known is off as soon as something is named."""
+    assert is_off(Workplace(), (), ("example.org/o/r",))
+    assert not is_off(Workplace(), (), ())
+
+
 def test_a_repository_without_a_remote_is_named_by_its_directory() -> None:
     """Its scope key is `path:` and the directory; naming the directory is enough, wherever in it the agent stands."""
     assert is_off(Workplace(repository="path:/w/alone", cwd=""), ("/w/alone",))
