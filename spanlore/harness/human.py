@@ -133,6 +133,11 @@ _QWEN_SUMMARY: Final = "\n\nResume the prior task using the summary above."
 """Behind Qwen Code's, whatever the model began it with."""
 _TASK = re.compile(r"\APlease solve this issue: (?P<text>.*?)\n\s*\nYou can execute bash commands ", re.S)
 """mini-swe-agent wraps the task into its instructions."""
+_OPENCLAW_CONTEXT = re.compile(
+    r"<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?(?:<<<END_OPENCLAW_INTERNAL_CONTEXT>>>|\Z)", re.S
+)
+_OPENCLAW_TIME = re.compile(r"\A\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,32}\] ")
+"""OpenClaw sends what it knows of its own state as a user's message, and puts the time before what a person wrote."""
 _FILES_BEGIN: Final = "--- Content from referenced files ---"
 _FILES_END: Final = "--- End of content ---"
 """Between the two Gemini CLI puts the files that a prompt names with `@path`."""
@@ -197,6 +202,8 @@ def scan(message: Message) -> Scan:
         return Scan(queued=tuple(_queued_in_system(message)))
     if message.role is Role.ASSISTANT:
         return Scan()
+    if message.role is Role.OTHER:  # one of Codex's agents writes to another; nobody types such a thing
+        return Scan(is_notification=any(isinstance(part, Text) for part in message.parts))
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     blocks = [part.content for part in message.parts if isinstance(part, Text)]
     texts, queued = _typed(blocks)
@@ -298,7 +305,9 @@ def _without_machine_text(block: str) -> str:
         return ""
     if found := _TASK.match(block):
         block = found["text"]
-    block = without_reminder(block)
+    block = _OPENCLAW_TIME.sub("", without_reminder(block))
+    if "<<<BEGIN_OPENCLAW" in block:
+        block = _OPENCLAW_CONTEXT.sub("", block)
     if "<" in block:
         block = _MACHINE.sub("", block)
     if INTERRUPTED in block:

@@ -47,6 +47,7 @@ _GEMINI_WRAPPING: Final = ("<untrusted_context>", "</untrusted_context>")
 _GEMINI_FOOTER: Final = re.compile(r"(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)+\Z")
 _MAX_FOOTER_CHARS: Final = 1000
 _PI_EXIT: Final = re.compile(r"\n*Command exited with code (-?\d{1,7})\s*\Z")
+_OPENCLAW_EXIT: Final = re.compile(r"\n*\(Command exited with code (-?\d{1,7})\)\s*\Z")
 _MAX_SCRIPT_CODES: Final = 64
 
 
@@ -137,6 +138,12 @@ def _opencode(text: str) -> Printed:
     return Printed(text.partition("\n\n<bash_metadata>")[0].partition("\n\n<shell_metadata>")[0])
 
 
+def _openclaw(text: str) -> Printed:
+    """2026.9: a last line in brackets, only where the code is not 0."""
+    found = _OPENCLAW_EXIT.search(text)
+    return Printed(text if found is None else text[: found.start()], int(found[1]) if found is not None else None)
+
+
 _READERS: Final[Mapping[str, Callable[[str], Printed]]] = {
     "codex": _codex,
     "mini-swe-agent": _mini,
@@ -144,6 +151,7 @@ _READERS: Final[Mapping[str, Callable[[str], Printed]]] = {
     "qwen-code": _labelled,
     "pi": _pi,
     "opencode": _opencode,
+    "openclaw": _openclaw,
 }
 
 

@@ -40,6 +40,8 @@ def _said(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if item.get("type") in RESULTS or role == "tool":
         yield "result", _text(item.get("output", item.get("content")))
         return
+    if item.get("type") == "agent_message":  # the task itself is sealed; here it is not
+        yield from (("user", str(part.get("text", part.get("encrypted_content")))) for part in item.get("content", ()))
     if role not in ("user", "assistant"):
         return
     content = item.get("content", item.get("parts"))

@@ -247,6 +247,17 @@ AGENTS = (
         node=22,
     ),
     RealAgent(
+        name="openclaw",
+        package="openclaw",
+        harness="openclaw",
+        dialect=Dialect.ANTHROPIC_MESSAGES,
+        program=_bin("openclaw", "openclaw"),
+        arguments=("agent", "exec", "{prompt}", "--model", "anthropic/claude-sonnet-4-6"),
+        environment=ANTHROPIC_KEY,
+        tool=_shell("exec"),
+        node=24,
+    ),
+    RealAgent(
         name="mini-swe-agent",
         package="mini-swe-agent",
         trusts="SSL_CERT_FILE",

@@ -72,6 +72,7 @@ _SYSTEM_MARKS: Final = (
     ("mini-swe-agent", "You are a helpful assistant that can interact with a computer."),
     ("mini-swe-agent", "You are a helpful assistant that can interact multiple times with a computer shell"),
     ("claude-code", "You are Claude Code, Anthropic's official CLI"),
+    ("openclaw", "You are a personal assistant running inside OpenClaw."),
 )
 """For clients whose user agent is that of their SDK."""
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id", "session-id", "session_id")

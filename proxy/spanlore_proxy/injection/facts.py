@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import ToolCall, ToolResult
-from spanlore.harness.human import human_messages
+from spanlore.harness.human import human_messages, scan
 from spanlore.harness.outcome import judge
 from spanlore.harness.preamble import opening_text, preamble
 from spanlore.harness.printed import read_printed
@@ -108,15 +108,19 @@ class RequestFacts:
 def conversation_key(request: WireRequest, identity: Identity, workplace: Workplace) -> str:
     """16 hex digits: the client's session and agent; where it names no session, the run (or directory) and opening.
 
-    With the run in it, the same first prompt in two runs is two conversations; within one run it may be one, and then
-    both get the same block.
+    The opening is what a person said in it: reminders around it come and go (OpenClaw, Qwen Code). With the run in it,
+    the same first prompt in two runs is two conversations; within one run it may be one, and then both get the same
+    block.
     """
     if identity.session_id:
         return conversation_id_of(identity.session_id, identity.agent_key, "")
-    digest = CODECS[request.dialect].message_digest
-    first = request.raw_messages[: _first_answer(request.raw_messages, identity.harness)]
-    said = opening_text(request.raw_messages, identity.harness)
-    opening = "".join(digest(message).hex() for message in first) if said is None else said
+    opening = opening_text(request.raw_messages, identity.harness)
+    if opening is None:
+        view = View(request, READERS[request.dialect], chain=b"")
+        first = range(_first_answer(request.raw_messages, identity.harness))
+        said = [text for index in first for text in scan(view.message(index)).texts]
+        digest = CODECS[request.dialect].message_digest
+        opening = "\n".join(said) if said else "".join(digest(request.raw_messages[index]).hex() for index in first)
     return conversation_id_of(workplace.run_id or workplace.cwd, identity.agent_key, opening)
 
 

@@ -35,6 +35,7 @@ _HARNESSES: Final = {
     "aider-chat": "aider",
     "qwen": "qwen-code",
     "@qwen-code/qwen-code": "qwen-code",
+    "openclaw": "openclaw",
 }
 """Programs and packages → harness, as `spanlore.harness` names it."""
 

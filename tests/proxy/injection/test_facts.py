@@ -14,6 +14,7 @@ from spanlore_proxy.injection.wording import session_block
 from spanlore_proxy.wire.anthropic import message_digest, parse_request
 from spanlore_proxy.wire.codecs import read_request
 from support.agent_talks import TALKS, AnyTalk, ResponsesTalk
+from support.conversing import user
 from support.injecting import NOW_NS, OUTPUT, SCOPE, WORKPLACE, Talk, failure_trigger, make_memory, who
 
 ANY = frozenset({""})
@@ -210,6 +211,18 @@ def test_key_is_the_clients_session_and_agent() -> None:
 
     assert conversation_key(first, who(), WORKPLACE) == conversation_key(second, who(), WORKPLACE)
     assert conversation_key(first, who(agent_key="a1"), WORKPLACE) != conversation_key(first, who(), WORKPLACE)
+
+
+def test_key_without_a_session_passes_reminders_over() -> None:
+    """OpenClaw puts its own state behind the prompt, and behind the newest result in the next request."""
+    state = user("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nnone\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>")
+    said, answer = user("[Mon 2026-11-30 11:26 UTC] fix it"), {"role": "assistant", "content": "Ok."}
+    requests = [{"model": "m", "messages": messages} for messages in ([said, state], [said, answer, state])]
+    first, later = (
+        conversation_key(parse_request(orjson.dumps(one)), Identity(harness="openclaw"), WORKPLACE) for one in requests
+    )
+
+    assert first == later
 
 
 def test_key_without_a_session_is_run_and_opening() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import Message, Role, Text, ToolResult
-from spanlore.harness.human import REJECTED, human_messages, is_refusal, rejection_reason, scan
+from spanlore.harness.human import REJECTED, Scan, human_messages, is_refusal, rejection_reason, scan
 from spanlore_proxy.wire.anthropic import decode_message
 from support.conversing import assistant, call, result, user
 
@@ -189,3 +189,20 @@ def test_a_reason_needs_the_wires_flag() -> None:
 
     assert rejection_reason(ToolResult("t", text, True)) == "use rm -rf"
     assert rejection_reason(ToolResult("t", text)) == ""
+
+
+def test_what_openclaw_adds_is_not_typed() -> None:
+    """The time before the words, and its own state in a message beside."""
+    state = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nActive exec sessions: none\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
+
+    assert scan(Message(Role.USER, (Text("[Mon 2026-11-30 11:26 UTC] fix it"),))).texts == ("fix it",)
+    assert scan(Message(Role.USER, (Text(state),))).texts == ()
+    assert scan(Message(Role.USER, (Text("[draft] fix it"),))).texts == ("[draft] fix it",)
+
+
+def test_what_one_agent_writes_to_another_is_not_typed() -> None:
+    """It may wake a model that had stopped."""
+    answer = Message(Role.OTHER, (Text("Message Type: FINAL_ANSWER\nSender: look\nPayload:\nFound."),))
+
+    assert scan(answer) == Scan(is_notification=True)
+    assert human_messages([answer], "codex", CallClass.MAIN) == ()

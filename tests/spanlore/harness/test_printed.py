@@ -86,3 +86,11 @@ def test_codex(text: str, expected: Printed) -> None:
 def test_others(harness: str, text: str, expected: Printed) -> None:
     """Each in its own way; of an agent that prints nothing of its own the text is the output."""
     assert read_printed(text, harness) == expected
+
+
+def test_openclaw() -> None:
+    """A last line in brackets; none where it went well, and a program's own such line in the middle is output."""
+    said = "x\n(Command exited with code 9)\ny"
+
+    assert read_printed("no such file\n\n(Command exited with code 3)", "openclaw") == Printed("no such file", 3)
+    assert read_printed(said, "openclaw") == Printed(said)
