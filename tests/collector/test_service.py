@@ -183,6 +183,7 @@ def assert_each_once(collector: CollectorProcess, spans: int) -> None:
     for table, key in (
         ("message_parts", "span_id, direction, message_index, part_index"),
         ("human_messages", "span_id, ordinal"),
+        ("session_facts", "span_id"),
         ("content", "hash"),
     ):
         assert collector.rows(f"SELECT count() = uniqExact({key}) FROM {table}") == [1], table

@@ -23,8 +23,8 @@ from spanlore_collector.store.migrate import script
 
 JARS = Path("/usr/share/java")
 CLUSTER, DATABASE = "spanlore", "spanlore"
-READ_ONLY, NOT_STARTED, NO_PROJECTION = 242, 236, 344
-"""The last: the setting that allows projections is one that could not be changed."""
+READ_ONLY, NOT_STARTED, NO_PROJECTION, NO_SERVER = 242, 236, 344, 279
+"""NO_PROJECTION: the setting that allows them is one that could not be changed."""
 RUN = """
 import chdb, json, os, re, sys
 connection = chdb.connect(sys.argv[1])
@@ -94,7 +94,9 @@ def test_the_engine_makes_every_table_of_a_cluster(zookeeper: int, tmp_path: Pat
     told, tables = json.loads(done.stdout)
 
     for statement, code in zip(statements, told, strict=True):
-        if statement.startswith("ALTER"):
+        if statement.startswith("INSERT"):
+            assert code in (0, READ_ONLY, NOT_STARTED, NO_SERVER), (code, statement)
+        elif statement.startswith("ALTER"):
             assert code in (0, READ_ONLY, NOT_STARTED, NO_PROJECTION), (code, statement)
         else:
             assert code == 0, (code, statement)

@@ -47,6 +47,7 @@ DOUBLED = {
     "inferences": "span_id",
     "turns": "span_id",
     "human_messages": "(span_id, ordinal)",
+    "session_facts": "span_id",
     "message_parts": "(span_id, direction, message_index, part_index)",
     "content": "hash",
 }

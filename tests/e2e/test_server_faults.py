@@ -27,6 +27,7 @@ DOUBLED = {
     "tool_calls": "span_id",
     "turns": "span_id",
     "human_messages": "(span_id, ordinal)",
+    "session_facts": "span_id",
     "message_parts": "(span_id, direction, message_index, part_index)",
     "content": "hash",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from spanlore_collector.store.client import Store
-from spanlore_collector.store.migrate import migrate
+from spanlore_collector.store.migrate import add_up, migrate
 
 CALLS: Final = 12
 """Model calls of a session; each asks for two tools, and four make a turn."""
@@ -38,6 +38,8 @@ def fill(store_dir: Path, sessions: int) -> None:
         rows = f"(SELECT {numbers} FROM numbers({sessions * per_session}))"
         names = ", ".join(piece.rsplit(" AS ", 1)[1] for piece in _split(f"{_WHO}, {columns}"))
         client.command(f"INSERT INTO {store.database}.{table} ({names}) SELECT {_WHO}, {columns} FROM {rows}")
+    client.command(f"USE {store.database}")
+    add_up(client)
     client.close()
 
 

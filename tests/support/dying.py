@@ -26,6 +26,7 @@ KEYS = {
     "tool_calls": "(trace_id, span_id)",
     "turns": "(trace_id, span_id)",
     "human_messages": "(span_id, ordinal)",
+    "session_facts": "span_id",
     "message_parts": "(span_id, direction, message_index, part_index)",
     "content": "hash",
 }

@@ -42,7 +42,8 @@ def main(folder: str, sessions: str) -> None:
         migrate(client, name)
         inserter = Inserter(client)
         for start in range(0, len(spans), 512):
-            inserter.insert([[rows_of(span, _NOW_MS) for span in spans[start : start + 512]]])
+            # Requests come one after the other: content lies in the order in which it came.
+            inserter.insert([[rows_of(span, _NOW_MS + start) for span in spans[start : start + 512]]])
         for _ in compact(client):
             pass
         parts = (
@@ -56,7 +57,7 @@ def main(folder: str, sessions: str) -> None:
         sent = sum(len(value) for span in spans for value in span.attributes.values() if isinstance(value, str))
         found[name] = {
             "disk_bytes": sum(size for size, _ in sizes.values()),
-            "search_index_bytes": sizes["content"][1],
+            "search_index_bytes": sizes["texts"][1],
             "content_bytes": int(content[0]),
             "sent_bytes": sent,
             "tables": {table: size for table, (size, _) in sizes.items()},

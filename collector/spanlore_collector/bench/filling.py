@@ -46,7 +46,7 @@ def fill(client: Client, spans: int, day_spans: int = DAY_SPANS) -> None:
         inserter.insert([first[start : start + _BATCH]])
     days = -(-spans // day_spans)
     for table in COLUMNS:
-        if table != "content" and days > 1:
+        if table != "texts" and days > 1:
             _copy(client, table, days)
 
 

@@ -24,8 +24,9 @@ import psutil
 
 from spanlore.settings import Paths
 from spanlore_collector.bench.ingest import running_collector
+from spanlore_collector.store import views
 from spanlore_collector.store.reader import Reader
-from spanlore_collector.store.views import list_sessions, session_spans, sessions_named
+from spanlore_collector.store.views import list_sessions
 
 BUDGETS_MS = {"last 50 sessions": 60, "one session": 40, "dashboard query": 300}
 """p95 at a million spans."""
@@ -122,9 +123,8 @@ def ask_all(reader: Reader, spans: int, rounds: int) -> list[dict[str, Any]]:
     hours = [row["hour"] for row in reader.rows("SELECT DISTINCT toStartOfHour(start_time) AS hour FROM turns")]
 
     def one_session() -> int:
-        name = chance.choice(sessions)
-        (found,) = sessions_named(reader, name)[:1]
-        return len(session_spans(reader, found["session_id"]).inferences)
+        found = views.one_session(reader, chance.choice(sessions))
+        return len(found[1].inferences) if found else 0
 
     def dashboard(sql: str) -> Callable[[], int]:
         return lambda: len(reader.rows(sql, {"since": chance.choice(hours), "trace": chance.choice(traces)}))

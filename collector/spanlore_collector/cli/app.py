@@ -19,7 +19,7 @@ from spanlore_collector.cli.formats import Format
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanlore_collector.store.views import RowSource
+    from spanlore_collector.store.views import SessionSource
 
 EXIT_FAULT, EXIT_USAGE, EXIT_NOT_RUNNING = 1, 2, 3
 
@@ -99,15 +99,16 @@ def session(
     from spanlore_collector.store import session_tree, views
 
     with _store() as store:
-        found = views.sessions_named(store, session_id)
-        exact = [row for row in found if row["session_id"] == session_id]
-        if len(exact or found) != 1:
-            _refuse(session_id, [row["session_id"] for row in found])
-        (one,) = exact or found
+        whole = views.one_session(store, session_id)
+        if whole is None:
+            found = [row["session_id"] for row in views.sessions_named(store, session_id)]
+            if len(found) != 1 or (whole := views.one_session(store, found[0])) is None:
+                _refuse(session_id, found)
+        one, spans = whole
         if export in (Format.MD, Format.OTLP):
             _deliver(_exported(store, one, export), output)
             return
-        tree = session_tree.build_tree(views.session_spans(store, one["session_id"]))
+        tree = session_tree.build_tree(spans)
     tree = filtered(tree, Filter(failed, tool, turn))
     if as_json or export is Format.JSON:
         _deliver(_json({"session": one, "turns": session_tree.tree_to_json(tree)}), output)
@@ -194,7 +195,7 @@ def _page(path: str) -> str:
     return f"http://127.0.0.1:{port}{path}" if port else ""
 
 
-def _exported(store: RowSource, row: dict[str, Any], export: Format) -> str:
+def _exported(store: SessionSource, row: dict[str, Any], export: Format) -> str:
     from spanlore_collector.cli import export as exporting
     from spanlore_collector.store import transcripts, views
 
@@ -237,7 +238,7 @@ def _since(text: str) -> int:
 
 
 @contextmanager
-def _store() -> Iterator[RowSource]:
+def _store() -> Iterator[SessionSource]:
     """The reading side of the running daemon's store, or exit code 3 with what to do."""
     from spanlore.settings import Paths, child_environment, load_settings
     from spanlore_collector.store.api_client import connect

@@ -73,6 +73,7 @@ class Claims:
             spans.update(self._at_that_moment(row))
         if spans:
             self._delete("inferences", f"span_id IN ({_quoted(spans)})")
+            self._delete("session_facts", f"span_id IN ({_quoted(spans)})")
             self._delete("message_parts", f"span_id IN ({_quoted(spans)})")
             for request in [request for request, span in self._requests.items() if span in spans]:
                 del self._requests[request]
@@ -82,6 +83,7 @@ class Claims:
         for session in sessions:
             for table in _TABLES:
                 self._delete(table, f"{_REPORTED} AND session_id = {_text(session)}")
+            self._delete("session_facts", f"{_REPORTED} AND inferences = 0 AND session_id = {_text(session)}")
             self._sessions.discard(session)
 
     def _at_that_moment(self, row: InferenceRow) -> list[str]:

@@ -36,7 +36,7 @@ from spanlore_collector.store import signals
 from spanlore_collector.store.claims import Claims
 from spanlore_collector.store.known import KnownHashes, KnownSpans, SpanKey
 from spanlore_collector.store.retention import delete_rows, prune_content
-from spanlore_collector.store.rows import SpanRows
+from spanlore_collector.store.rows import SpanRows, title_row
 from spanlore_collector.store.tables import (
     TRACE_COLUMNS,
     ContentRow,
@@ -44,27 +44,29 @@ from spanlore_collector.store.tables import (
     InferenceRow,
     OpportunityRow,
     PartRow,
+    SessionFactRow,
     ToolCallRow,
     TurnRow,
 )
 
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "content": ContentRow._fields,
+    "texts": ContentRow._fields,
     "message_parts": PartRow._fields,
     "human_messages": HumanMessageRow._fields,
     "tool_calls": ToolCallRow._fields,
     "turns": TurnRow._fields,
     "opportunities": OpportunityRow._fields,
+    "session_facts": SessionFactRow._fields,
     "inferences": InferenceRow._fields,
     "otel_traces": TRACE_COLUMNS,
 }
 """Tables in the order of insertion."""
-_BESIDE = ("message_parts", "tool_calls", "turns")
+_BESIDE = ("message_parts", "tool_calls", "turns", "session_facts")
 """Tables the second connection writes; about half of the work."""
 _SEARCH_INDEX = "idx_words"
-"""Of `content`. Merges make it: an insert that did would take half as long again."""
-_TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "opportunities", "inferences")
-_REVISED = ("message_parts", "turns")
+"""Of `texts`. Merges make it: an insert that did would take longer."""
+_TYPED = ("message_parts", "human_messages", "tool_calls", "turns", "opportunities", "session_facts", "inferences")
+_REVISED = ("message_parts", "session_facts", "turns")
 """Typed tables with rows of a turn's span that may come again (`lore.TURN_REVISION`)."""
 _TYPED_SPAN = "trace_id = '{0.trace_id}' AND span_id = '{0.span_id}'"
 _TRACE_SPAN = "TraceId = '{0.trace_id}' AND SpanId = '{0.span_id}'"
@@ -160,11 +162,12 @@ class Inserter:
         parts: Sequence[PartRow] = tables["message_parts"]
         # Not the spans alone: more of the same span may come.
         token = _digest(f"{p.span_id}{p.direction}{p.message_index}.{p.part_index}{p.content_hash}" for p in parts)
-        tables["content"] = self._new_content(tables["content"], rows)
+        tables["texts"] = self._new_content(tables["texts"], rows)
+        tables["session_facts"] = [row for row in map(title_row, rows) if row]
         # The parts come last: while they are missing, all of it is tried again.
-        for table in ("content", "human_messages", "message_parts"):
+        for table in ("texts", "human_messages", "session_facts", "message_parts"):
             self.insert_table(table, tables[table], token)
-        self.hashes.stored(row.hash for row in tables["content"])
+        self.hashes.stored(row.hash for row in tables["texts"])
 
     def prune(self) -> int:
         """Deletes content that nothing names any more; returns how many rows went."""
@@ -184,14 +187,14 @@ class Inserter:
         suspects = [rows for rows in group if rows.key in self.spans.suspects]
         present = self._present(suspects) if suspects else {}
         tables = tables_of(group)
-        tables["content"] = self._new_content(tables["content"], suspects)
+        tables["texts"] = self._new_content(tables["texts"], suspects)
         for table, there in present.items():
             tables[table] = [row for row in tables[table] if (row.trace_id, row.span_id) not in there]
         self.spans.suspects.update(rows.key for rows in group)
         commit = tables.pop("otel_traces")
         token = token_of(group)
         self._insert_typed(tables, token)
-        self.hashes.stored(row.hash for row in tables["content"])
+        self.hashes.stored(row.hash for row in tables["texts"])
         self.insert_table("otel_traces", commit, token)
         self.spans.stored(rows.key for rows in group)
         self._claims.stored(group)
@@ -227,7 +230,7 @@ class Inserter:
             column_names=columns,
             column_types=self._types[table],
             column_oriented=True,
-            settings={**settings, **self._content_settings} if table == "content" else settings,
+            settings={**settings, **self._content_settings} if table == "texts" else settings,
         )
 
     def _new_content(self, contents: Iterable[ContentRow], suspects: Iterable[SpanRows]) -> list[ContentRow]:
@@ -273,12 +276,13 @@ class Inserter:
 def tables_of(group: Sequence[SpanRows]) -> dict[str, list[Any]]:
     """The rows of spans by table, in the order of insertion; content once a hash."""
     return {
-        "content": list({row.hash: row for rows in group for row in rows.contents}.values()),
+        "texts": list({row.hash: row for rows in group for row in rows.contents}.values()),
         "message_parts": [row for rows in group for row in rows.parts],
         "human_messages": [row for rows in group for row in rows.human],
         "tool_calls": [rows.tool_call for rows in group if rows.tool_call],
         "turns": [rows.turn for rows in group if rows.turn],
         "opportunities": [row for rows in group for row in rows.opportunities],
+        "session_facts": [rows.fact for rows in group if rows.fact],
         "inferences": [rows.inference for rows in group if rows.inference],
         "otel_traces": [rows.trace for rows in group],
     }
@@ -331,7 +335,7 @@ def _content_settings(client: Client) -> dict[str, str]:
 
 def _token(table: str, rows: Sequence[Any], group: str) -> str:
     """Names an insert by what is in it: the group's spans, the table, and what of them is left to insert."""
-    words = _digest(row.hash for row in rows) if table == "content" else f"{group}-{len(rows)}"
+    words = _digest(row.hash for row in rows) if table == "texts" else f"{group}-{len(rows)}"
     return f"{table}-{words}"
 
 

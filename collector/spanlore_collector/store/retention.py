@@ -33,6 +33,7 @@ ROWS = {
     "turns": "start_time",
     "human_messages": "time",
     "opportunities": "time",
+    "session_facts": "start_time",
 }
 """Table → column of its time."""
 _GRACE_HOURS = 24
@@ -84,7 +85,7 @@ def prune_content(client: Client, cluster: str = "") -> int:
     )
     count: Any = client.query(f"SELECT count() FROM content WHERE {where}").result_rows[0][0]
     if count:
-        delete_rows(client, "content", where, cluster)
+        delete_rows(client, "texts", where, cluster)
     return int(count)
 
 

@@ -36,6 +36,7 @@ from spanlore_collector.store.tables import (
     InferenceRow,
     OpportunityRow,
     PartRow,
+    SessionFactRow,
     ToolCallRow,
     TurnRow,
 )
@@ -43,6 +44,7 @@ from spanlore_collector.store.tables import (
 _INFERENCE_OPERATIONS = frozenset({gen_ai.OP_CHAT, gen_ai.OP_GENERATE_CONTENT, "text_completion"})
 _STATUS = {StatusCode.UNSET: "Unset", StatusCode.OK: "Ok", StatusCode.ERROR: "Error"}
 _MAX_PROMPT_CHARACTERS = 2000
+_MAX_TITLE_BYTES = 200
 
 
 @dataclass(slots=True)
@@ -58,6 +60,7 @@ class SpanRows:
     turn: TurnRow | None = None
     human: tuple[HumanMessageRow, ...] = ()
     opportunities: tuple[OpportunityRow, ...] = ()
+    fact: SessionFactRow | None = None
     parts: tuple[PartRow, ...] = ()
     contents: tuple[ContentRow, ...] = ()
     session_id: str = ""
@@ -117,14 +120,92 @@ def rows_of(record: SpanRecord, ingested_at_ms: int) -> SpanRows:
             rows.inference = _inference(record, seat, operation)
             rows.human = _human(attributes, seat)
             rows.opportunities = opportunities_of(rows.inference)
+            rows.fact = _fact_of_inference(rows.inference, rows.human)
         elif operation == gen_ai.OP_EXECUTE_TOOL:
             rows.tool_call = _tool_call(record, seat, contents)
+            rows.fact = _fact_of_tool_call(rows.tool_call)
         elif operation == gen_ai.OP_INVOKE_AGENT:
             rows.turn = _turn(record, seat)
             rows.revision = count(attributes, lore.TURN_REVISION)
             rows.human = _human(attributes, seat)
+            rows.fact = _fact_of_turn(rows.turn)
     rows.trace = _trace(record, rows, w)
     return rows
+
+
+def title_row(rows: SpanRows) -> SessionFactRow | None:
+    """What a person typed in a span whose content came after it: counts nothing, beside the span's own fact."""
+    title = _title(rows.human)
+    if rows.inference is None or not title:
+        return None
+    row = rows.inference
+    return _fact(row, span_id=f"{row.span_id}.human", title=title)
+
+
+def _fact(
+    row: InferenceRow | ToolCallRow | TurnRow,
+    *,
+    span_id: str = "",
+    inferences: int = 0,
+    tool_calls: int = 0,
+    failures: int = 0,
+    turns: int = 0,
+    spent: InferenceRow | None = None,
+    title: str = "",
+) -> SessionFactRow:
+    return SessionFactRow(
+        row.session_id,
+        row.trace_id,
+        span_id or row.span_id,
+        row.start_time,
+        row.end_time,
+        row.harness,
+        row.repository,
+        row.branch,
+        row.source,
+        inferences,
+        tool_calls,
+        failures,
+        turns,
+        spent.input_tokens if spent else None,
+        spent.output_tokens if spent else None,
+        spent.cache_read_tokens if spent else None,
+        spent.cache_write_tokens if spent else None,
+        spent.cost_usd if spent else None,
+        title,
+        row.ingested_at,
+    )
+
+
+def _fact_of_inference(row: InferenceRow, human: tuple[HumanMessageRow, ...]) -> SessionFactRow:
+    return _fact(row, inferences=1, spent=row, title=_title(human))
+
+
+def _fact_of_tool_call(row: ToolCallRow) -> SessionFactRow:
+    return _fact(row, tool_calls=1, failures=int(row.outcome == "failure"))
+
+
+def _fact_of_turn(row: TurnRow) -> SessionFactRow | None:
+    """Turns of sub-agents are no turns of the session."""
+    return _fact(row, turns=1, title=_cut(row.prompt)) if row.call_class == "main" else None
+
+
+def _title(human: tuple[HumanMessageRow, ...]) -> str:
+    """What a person typed first, in the first turn of the main conversation."""
+    said = (
+        row.text
+        for row in human
+        if row.text and row.channel == "user_message" and row.call_class == "main" and row.turn_index == 0
+    )
+    return _cut(next(said, ""))
+
+
+def _cut(text: str) -> str:
+    return (
+        text
+        if len(text) * 4 <= _MAX_TITLE_BYTES
+        else text.encode("utf-8", "replace")[:_MAX_TITLE_BYTES].decode("utf-8", "ignore")
+    )
 
 
 def _operation(attributes: Attributes) -> str:

@@ -211,6 +211,31 @@ class OpportunityRow(NamedTuple):
     ingested_at: int
 
 
+class SessionFactRow(NamedTuple):
+    """A row of `session_facts`."""
+
+    session_id: str
+    trace_id: str
+    span_id: str
+    start_time: int
+    end_time: int
+    harness: str
+    repository: str
+    branch: str
+    source: str
+    inferences: int
+    tool_calls: int
+    failures: int
+    turns: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    cost_usd: float | None
+    title: str
+    ingested_at: int
+
+
 class PartRow(NamedTuple):
     """A row of `message_parts`."""
 
@@ -233,7 +258,7 @@ class PartRow(NamedTuple):
 
 
 class ContentRow(NamedTuple):
-    """A row of `content`."""
+    """A row of `texts`, which the view `content` shows."""
 
     hash: str
     body: str

@@ -52,7 +52,8 @@ def search(source: RowSource, wanted: Wanted) -> list[Row]:
     """
     if not wanted.words:
         return []
-    # The index of words answers LIKE over lower(), which knows only ASCII; the position decides.
+    # The index of word pieces answers LIKE over lower(), which knows only ASCII; the position decides. Texts lie in the
+    # order in which they came: the newest are read first, and no more than are wanted.
     patterns = [_pattern(word) for word in wanted.words if word.isascii()]
     likes = "".join(f"lower(body) LIKE {{like{number}:String}} AND " for number in range(len(patterns)))
     sql = f"""
@@ -61,11 +62,11 @@ SELECT p.session_id AS session_id, p.span_id AS span_id, p.trace_id AS trace_id,
        s.repository AS repository, s.branch AS branch
 FROM
 (
-    SELECT hash, positionCaseInsensitiveUTF8(any(body), {{first:String}}) AS at,
-           substringUTF8(any(body), greatest(toInt64(at) - {AROUND_CHARS}, 1), {2 * AROUND_CHARS}) AS snippet
+    SELECT hash, positionCaseInsensitiveUTF8(body, {{first:String}}) AS at,
+           substringUTF8(body, greatest(toInt64(at) - {AROUND_CHARS}, 1), {2 * AROUND_CHARS}) AS snippet
     FROM content
     WHERE {likes}arrayAll(word -> positionCaseInsensitiveUTF8(body, word) > 0, {{words:Array(String)}})
-    GROUP BY hash ORDER BY max(first_seen) DESC LIMIT {MAX_CONTENTS}
+    ORDER BY first_seen DESC LIMIT 1 BY hash LIMIT {MAX_CONTENTS}
 ) AS c
 INNER JOIN
 (

@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from spanlore_collector.store.session_tree import Placement, TurnNode, build_tree, placements
-from spanlore_collector.store.views import Row, RowSource, session_spans, sessions_named
+from spanlore_collector.store.views import Row, RowSource, SessionSource, one_session, sessions_named
 
 HEAD_CHARS: Final = 6_000
 """Of each piece of content that is shown with a span; the whole is one click away."""
@@ -65,12 +65,12 @@ def find_session(source: RowSource, session_id: str) -> Row | None:
     return next((row for row in sessions_named(source, session_id) if row["session_id"] == session_id), None)
 
 
-def read_session(source: RowSource, session_id: str) -> OneSession | None:
+def read_session(source: SessionSource, session_id: str) -> OneSession | None:
     """The whole tree, without content."""
-    row = find_session(source, session_id)
-    if row is None:
+    found = one_session(source, session_id)
+    if found is None:
         return None
-    spans = session_spans(source, session_id)
+    row, spans = found
     counts: dict[str, int] = {}
     for inference in spans.inferences:
         if inference["request_model"]:

@@ -11,6 +11,6 @@ def test_the_store_is_compacted_in_use(collector: CollectorProcess) -> None:
     collector.post_spans(sample_spans(9, seed=63))
     done = collector.request("POST", "/v1/store/compact").json()
 
-    assert {"otel_traces", "content"} <= set(done["tables"])
+    assert {"otel_traces", "texts"} <= set(done["tables"])
     assert done["content_deleted"] == 0
     assert collector.post_spans(sample_spans(9, seed=64)).status == 200

@@ -95,10 +95,17 @@ def told_of(client: Client, call: Call) -> dict[str, list[Any]]:
         table: [row[0] for row in client.query(f"SELECT source FROM {table} {where}").result_rows]
         for table in ("tool_calls", "turns", "human_messages")
     }
-    return {"inferences": [tuple(row) for row in calls], **others}
+    sums = client.query(f"SELECT inferences, tool_calls, turns, toFloat64(cost_usd) FROM sessions {where}").result_rows
+    return {"inferences": [tuple(row) for row in calls], "sessions": [tuple(row) for row in sums], **others}
 
 
-ONLY_WIRE = {"inferences": [("wire", 0.25)], "tool_calls": [], "turns": [], "human_messages": []}
+ONLY_WIRE = {
+    "inferences": [("wire", 0.25)],
+    "sessions": [(1, 0, 0, 0.25)],
+    "tool_calls": [],
+    "turns": [],
+    "human_messages": [],
+}
 
 
 @pytest.mark.parametrize("order", ["wire first", "agent first", "one batch", "agent first, another process"])

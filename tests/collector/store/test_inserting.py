@@ -41,6 +41,7 @@ def doubled(client: Client, rows: Sequence[SpanRows]) -> dict[str, tuple[int, in
         "tool_calls": sum(1 for row in rows if row.tool_call),
         "turns": sum(1 for row in rows if row.turn),
         "human_messages": sum(len(row.human) for row in rows),
+        "session_facts": sum(1 for row in rows if row.fact),
         "opportunities": sum(len(row.opportunities) for row in rows),
         "message_parts": sum(len(row.parts) for row in rows),
         "content": len(hashes),

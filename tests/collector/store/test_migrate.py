@@ -6,7 +6,7 @@ from spanlore_collector.bench.sample import sample_spans
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.cluster import statements_for
 from spanlore_collector.store.inserting import Inserter
-from spanlore_collector.store.migrate import migrate, migrations, statements
+from spanlore_collector.store.migrate import add_up, migrate, migrations, statements
 from spanlore_collector.store.rows import rows_of
 
 
@@ -73,13 +73,71 @@ def test_sessions_are_added_up_from_what_is_kept(store: Store) -> None:
         assert len(added()) >= 2
         assert added() == counted()
         (victim,) = client.query(f"SELECT min(span_id) FROM inferences WHERE {mine}").result_rows[0]
-        client.command(f"DELETE FROM inferences WHERE span_id = '{victim}'")
+        for table in ("inferences", "session_facts"):
+            client.command(f"DELETE FROM {table} WHERE span_id = '{victim}'")
         assert added() == counted()
-        kept = {
-            "inferences": "SELECT session_id, sum(cost_usd) FROM inferences GROUP BY session_id",
-            "tool_calls": "SELECT session_id, countIf(outcome = 'failure') FROM tool_calls GROUP BY session_id",
-            "turns": "SELECT session_id, argMinIf(substring(prompt, 1, 200), start_time, notEmpty(prompt)) FROM turns "
-            "WHERE call_class = 'main' GROUP BY session_id",
-        }
-        for sql in kept.values():
-            client.command(f"{sql} SETTINGS force_optimize_projection = 1")
+        client.command(
+            "SELECT session_id, sum(inferences), argMinIf(title, start_time, notEmpty(title)) FROM session_facts "
+            "GROUP BY session_id SETTINGS force_optimize_projection = 1"
+        )
+        client.command("SELECT * FROM sessions SETTINGS force_optimize_projection = 1")
+
+
+def test_the_content_of_an_older_store_is_moved(store: Store) -> None:
+    """What stood in the table `content` is shown by the view of that name, once, however often it is moved."""
+    with store.connect(database="default") as client:
+        client.command("CREATE DATABASE older")
+        client.database = "older"
+        for name, sql in migrations():
+            older = name < "0040"
+            if name.endswith("_texts"):
+                client.command("INSERT INTO content VALUES ('a', 'one', 3, 1), ('b', 'two', 3, 2)")
+            for statement in statements(sql) if older else statements(sql) * 2:
+                for text in statements_for(statement, "older", "", client.server_version or ""):
+                    client.command(text)
+        rows = client.query("SELECT hash, body, bytes FROM content ORDER BY hash").result_rows
+        left = client.query(
+            "SELECT name FROM system.tables WHERE database = 'older' AND name LIKE 'content%'"
+        ).result_rows
+        client.command("DROP DATABASE older")
+
+    assert [tuple(row) for row in rows] == [("a", "one", 3), ("b", "two", 3)]
+    assert left == [("content",)]
+
+
+def test_otel_traces_has_the_exporters_columns(store: Store) -> None:
+    """Names, order and types are those of the exporter's table, whatever our codecs and settings are."""
+    exporters = """
+        Timestamp DateTime64(9), TraceId String, SpanId String, ParentSpanId String, TraceState String,
+        SpanName LowCardinality(String), SpanKind LowCardinality(String), ServiceName LowCardinality(String),
+        ResourceAttributes Map(LowCardinality(String), String), ScopeName String, ScopeVersion String,
+        SpanAttributes Map(LowCardinality(String), String), Duration UInt64, StatusCode LowCardinality(String),
+        StatusMessage String, Events.Timestamp Array(DateTime64(9)), Events.Name Array(LowCardinality(String)),
+        Events.Attributes Array(Map(LowCardinality(String), String)), Links.TraceId Array(String),
+        Links.SpanId Array(String), Links.TraceState Array(String),
+        Links.Attributes Array(Map(LowCardinality(String), String))
+    """
+    with store.connect() as client:
+        rows = client.query(
+            "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = 'otel_traces' "
+            "ORDER BY position"
+        ).result_rows
+
+    assert ", ".join(f"{name} {kind}" for name, kind in rows) == " ".join(exporters.split())
+
+
+def test_the_facts_of_older_spans_are_made(store: Store) -> None:
+    """What was stored before the table was is added up as if it had come now; repeated, nothing is doubled."""
+    spans = sample_spans(90, seed=96)
+    everything = (
+        "SELECT * EXCEPT ingested_at FROM session_facts WHERE startsWith(session_id, 'session-96-') ORDER BY span_id"
+    )
+    with store.connect() as client:
+        Inserter(client).insert([[rows_of(span, 1_790_000_000_000) for span in spans]])
+        written = client.query(everything).result_rows
+        mine = "startsWith(session_id, 'session-96-') SETTINGS mutations_sync = 2"
+        client.command(f"ALTER TABLE session_facts DELETE WHERE {mine}")
+        for _ in range(2):
+            add_up(client)
+        assert client.query(everything).result_rows == written
+    assert len(written) == 90

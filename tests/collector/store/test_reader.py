@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,7 @@ from spanlore_collector.store.client import Store
 from spanlore_collector.store.inserting import Inserter
 from spanlore_collector.store.reader import QueryFailedError, Reader, StoreUnavailableError
 from spanlore_collector.store.rows import rows_of
-from spanlore_collector.store.views import RowSource, list_sessions, session_spans, sessions_named
+from spanlore_collector.store.views import SessionSource, list_sessions, session_spans, sessions_named
 from support.collector_process import CollectorProcess
 
 SPANS = sample_spans(120, seed=43)
@@ -30,6 +30,10 @@ class InProcess:
         """As `Reader.rows`."""
         return list(self._client.query(sql, parameters=parameters).named_results())
 
+    def each(self, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+        """As `Reader.each`, one after the other: a connection of chDB runs one query at a time."""
+        return [self.rows(*one) for one in asked]
+
 
 def fill(store: Store) -> Client:
     """A client of a store that has the spans."""
@@ -39,7 +43,7 @@ def fill(store: Store) -> Client:
 
 
 @pytest.fixture(params=["direct", "interface"])
-def source(request: pytest.FixtureRequest, store: Store) -> Iterator[RowSource]:
+def source(request: pytest.FixtureRequest, store: Store) -> Iterator[SessionSource]:
     """The same spans wherever they can be: chDB in this process, chDB behind the interface, a ClickHouse server."""
     if request.param == "interface":
         if not store.path:
@@ -65,7 +69,7 @@ def test_a_server_is_tested_too() -> None:
     """Says in the report why the tests above did not run on a server, where none is named."""
 
 
-def test_the_same_wherever_the_rows_are(source: RowSource) -> None:
+def test_the_same_wherever_the_rows_are(source: SessionSource) -> None:
     """Sessions, one session, types, parameters: one answer from all three."""
     listed = [row for row in list_sessions(source, limit=1000) if row["session_id"].startswith("session-43-")]
     found = sessions_named(source, "session-43-0")

@@ -62,7 +62,7 @@ def test_compacting_leaves_one_part_a_partition(store: Store) -> None:
             "GROUP BY table, partition_id HAVING count() > 1"
         )
 
-        assert {"content", "inferences", "otel_traces", "memories"} <= set(tables)
+        assert {"texts", "inferences", "otel_traces", "memories"} <= set(tables)
         assert client.query(sql).result_rows == []
         client.command("DROP DATABASE compacting")
 
