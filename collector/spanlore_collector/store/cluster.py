@@ -70,7 +70,7 @@ def _spread(statement: str, database: str, cluster: str) -> list[str]:
         return [made + statement[found.end() :]]
     if found := _ALTER.match(statement):
         local = f"ALTER TABLE {found[1]}{LOCAL}{found[2]}"
-        # A migration's statement changes columns or what is not theirs, never both. How columns are packed is not theirs.
+        # A statement changes columns or what is not theirs, never both. How columns are packed is not theirs.
         return [local, statement] if re.search(_CHANGES_COLUMNS, statement) else [local]
     return [statement]
 
