@@ -81,7 +81,8 @@ def test_an_older_export_can_be_read_too(source: Client, target: Client, tmp_pat
     manifest.write_text(json.dumps(told))
     transfer.load(tmp_path / "out", target)
 
-    for sql in ("SELECT count(), sum(cityHash64(hash)) FROM content", "SELECT * FROM sessions ORDER BY session_id"):
+    mine = "WHERE startsWith(session_id, 'session-401-') ORDER BY session_id"
+    for sql in ("SELECT uniqExact(hash) FROM content", f"SELECT * FROM sessions {mine}"):
         assert target.query(sql).result_rows == source.query(sql).result_rows
         assert source.query(sql).result_rows
 
