@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LABEL: Final = "scripted models: the plumbing works; it says nothing of a real model's benefit"
 BYTES_PER_TOKEN: Final = 4
+MIN_EVEN: Final = 3
+"""Sessions without a failure or correction, at the least, that make an arm even with the hand-written file."""
 BUDGETS: Final = {
     "obeys, learned: repeated failures and corrections, share of none's, at most": 0.5,
     "ignores, learned: repeated failures and corrections, share of none's, at least": 0.9,
@@ -79,9 +81,9 @@ def row(arm: Arm) -> dict[str, Any]:
 
 def crossover(costly: list[bool]) -> int | None:
     """From which session on (from 1) an arm is like the hand-written file: no failure and no correction any more. None
-    when it never is."""
+    when it never is, or when so few sessions followed that chance would do."""
     last = max((number for number, is_costly in enumerate(costly) if is_costly), default=-1)
-    return last + 2 if last + 1 < len(costly) else None
+    return last + 2 if last + MIN_EVEN < len(costly) else None
 
 
 def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -16,20 +16,29 @@ REPOSITORY = make_repository("x", 1)
 def test_only_what_came_before_is_repeated() -> None:
     """The first failure of a lesson is its price; the second is one too many."""
     one, other = REPOSITORY.lessons[:2]
-    arm = Arm("learned", POLICIES[0], REPOSITORY, [one, other, one, one], Way("x"))
-    arm.outcomes = [Outcome(1, 0, 1, 4, 10), Outcome(1, 0, 1, 4, 10), Outcome(1, 0, 0, 3, 10), Outcome(0, 0, 0, 2, 10)]
+    arm = Arm("learned", POLICIES[0], REPOSITORY, [one, other, one, one, one, one], Way("x"))
+    fine = Outcome(0, 0, 0, 1, 10)
+    arm.outcomes = [Outcome(1, 0, 1, 4, 10), Outcome(1, 0, 1, 4, 10), Outcome(1, 0, 0, 3, 10), fine, fine, fine]
     arm.exposed_bytes = 400
     found = row(arm)
 
-    assert (found["repeated_failures"], found["redundant_looks"], found["requests"]) == (1, 0, 13)
+    assert (found["repeated_failures"], found["redundant_looks"], found["requests"]) == (1, 0, 14)
     assert (found["exposed_tokens"], found["crossover_session"]) == (100, 4)
 
 
 @pytest.mark.parametrize(
-    ("costly", "expected"), [([], None), ([True], None), ([True, False], 2), ([False], 1), ([True, False, True], None)]
+    ("costly", "expected"),
+    [
+        ([], None),
+        ([True], None),
+        ([True, False, False], None),
+        ([True, False, False, False], 2),
+        ([False] * 3, 1),
+        ([True, False, True], None),
+    ],
 )
 def test_the_crossover_is_where_nothing_costs_any_more(costly: list[bool], expected: int | None) -> None:
-    """And None when the last session still did."""
+    """And None when the last session still did, or too few followed."""
     assert crossover(costly) == expected
 
 
