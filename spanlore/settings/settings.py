@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -382,8 +383,18 @@ def _explain(error: ValidationError, origin: Mapping[tuple[str, ...], str], file
         path = tuple(str(word) for word in fault["loc"])
         name = next((origin[path[:n]] for n in (2, 1) if path[:n] in origin), None)
         where = f"environment variable {name}" if name else f"{'.'.join(path)} in {file}"
-        lines.append(f"{where} is {fault['input']!r}: {fault['msg']}.")
+        if fault["type"] == "extra_forbidden":
+            lines.append(f"{where}: there is no such setting{_meant('.'.join(path))}.")
+        else:
+            lines.append(f"{where} is {fault['input']!r}: {fault['msg']}.")
     return "\n".join([*lines, "Mend the value, or leave the setting out to get its default."])
+
+
+def _meant(key: str) -> str:
+    """The setting that a mistyped one resembles most, as a question; '' where none does."""
+    known = [".".join(path) for path in _names().values()]
+    near = get_close_matches(key, known, n=1)
+    return f"; is it {near[0]}?" if near else ""
 
 
 def _forms(word: str) -> tuple[str, ...]:

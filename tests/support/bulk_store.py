@@ -14,6 +14,8 @@ from spanlore_collector.store.migrate import add_up, migrate
 
 CALLS: Final = 12
 """Model calls of a session; each asks for two tools, and four make a turn."""
+AT_ONCE: Final = 1_000
+"""Sessions an INSERT."""
 _AT: Final = "now64(9) - toIntervalSecond(600 + s * 240) + toIntervalSecond(n * 5)"
 _WHO: Final = """
 concat('bulk-', leftPad(toString(s), 6, '0')) AS session_id, lower(hex(cityHash64(s))) AS conversation,
@@ -35,9 +37,12 @@ def fill(store_dir: Path, sessions: int) -> None:
         ("human_messages", CALLS // 4, _HUMAN),
     ):
         numbers = f"intDiv(number, {per_session}) AS s, number % {per_session} AS n"
-        rows = f"(SELECT {numbers} FROM numbers({sessions * per_session}))"
         names = ", ".join(piece.rsplit(" AS ", 1)[1] for piece in _split(f"{_WHO}, {columns}"))
-        client.command(f"INSERT INTO {store.database}.{table} ({names}) SELECT {_WHO}, {columns} FROM {rows}")
+        # In pieces: the embedded engine's memory is bounded.
+        for first in range(0, sessions, AT_ONCE):
+            count = min(AT_ONCE, sessions - first)
+            rows = f"(SELECT {numbers} FROM numbers({first * per_session}, {count * per_session}))"
+            client.command(f"INSERT INTO {store.database}.{table} ({names}) SELECT {_WHO}, {columns} FROM {rows}")
     client.command(f"USE {store.database}")
     add_up(client)
     client.close()

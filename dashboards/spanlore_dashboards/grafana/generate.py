@@ -133,12 +133,14 @@ def _panel(chart: Chart) -> Builder[made.Panel]:
     panel = (
         panel.title(chart.title)
         .description(chart.question)
-        .no_value("–" if chart.kind is Kind.STAT else "Nothing of this in the chosen time")
         .datasource(_REF)
         .span(chart.width)
         .height(chart.height)
         .with_target(_QueryBuilder(chart))
     )
+    if chart.kind is Kind.STAT:
+        # Not for tables: Grafana would write it into each empty cell.
+        panel = panel.no_value("–")
     if chart.kind not in (Kind.TABLE, Kind.TRACES):
         panel = panel.unit(chart.unit).min(0)
     if chart.warn_at is not None or chart.bad_at is not None:

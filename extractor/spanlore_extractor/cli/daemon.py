@@ -49,6 +49,8 @@ def daemon() -> Iterator[tuple[Reader, MemoryClient]]:
     except VersionConflictError as error:
         fail(f"{error} Say it once more.", WRONG)
     except (RequestRefusedError, QueryFailedError) as error:
+        if "AUTHENTICATION_FAILED" in str(error) or "says 401" in str(error):
+            fail("the daemon refuses the token of the state directory: it was made anew since. Restart it.", WRONG)
         fail(str(error), WRONG)
 
 

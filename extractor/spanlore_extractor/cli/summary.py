@@ -53,8 +53,9 @@ def show_summary(reader: Rows, start: str, window_ns: int, *, as_json: bool) -> 
 
     found = [row["session_id"] for row in reader.rows(_FIND, {"start": start})]
     if len(found) != 1:
-        why = "no session has" if not found else "several sessions have"
-        typer.echo(f"spanlore: {why} an id that begins with {start!r}", err=True)
+        why = "several sessions begin" if found else "no session begins"
+        told = ", ".join(sorted(found)) if found else "`spanlore sessions` lists them"
+        typer.echo(f"spanlore: {why} with {start!r}: {told}", err=True)
         return 1
     sessions = read_sessions(reader, found)
     if not sessions:

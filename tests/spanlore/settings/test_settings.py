@@ -110,8 +110,8 @@ def test_wrong_variable_is_named(paths: Paths, name: str, value: str) -> None:
     [
         ("[proxy]\nport = true_ish\n", "not valid TOML"),
         ('[proxy]\nport = "many"\n', "proxy.port in"),
-        ("[proxy]\nprot = 1\n", "proxy.prot in"),
-        ("[proxies]\nport = 1\n", "proxies in"),
+        ("[proxy]\nprot = 1\n", "there is no such setting; is it proxy.port?"),
+        ("[zzz]\nport = 1\n", "zzz in"),
         ("proxy = 1\n", "proxy in"),
         ('upstreams = ["a"]\n', "upstreams in"),
         ('[capture]\nredact = ["("]\n', "'(' is not a regular expression"),
