@@ -254,9 +254,7 @@ def _store() -> Iterator[SessionSource]:
         raise typer.Exit(EXIT_NOT_RUNNING) from None
     except QueryFailedError as error:
         if "AUTHENTICATION_FAILED" in str(error):
-            _fail(
-                "the daemon refuses the token of the state directory: it was made anew since. `spanlore down`, then `up`"
-            )
+            _fail("the daemon refuses the token of the state directory: it was made anew since. Restart it.")
         _fail(str(error))
 
 
