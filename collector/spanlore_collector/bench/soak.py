@@ -28,6 +28,7 @@ from spanlore_collector.bench.sample import sample_spans
 
 BUDGETS = {"rss_mb": 900, "slope_mb_per_min": 3.0}
 BATCH = 256
+_MEMORY_LIMIT = "241"
 MEASURED = (
     "SELECT * FROM sessions ORDER BY end_time DESC LIMIT 50",
     "SELECT harness, sum(input_tokens), sum(cost_usd) FROM inferences GROUP BY harness",
@@ -74,6 +75,10 @@ class Done:
     queries: int = 0
     abandoned: int = 0
     refused: int = 0
+    repeated: int = 0
+    """Requests of a sender that were answered 503."""
+    ended: int = 0
+    """Measured queries that were ended because all at once had too much in memory."""
     faults: list[str] = field(default_factory=list)
 
 
@@ -112,6 +117,8 @@ def result_of(samples: Sequence[Sample], done: Done) -> dict[str, Any]:
         {"what": "spans stored", "spans": done.spans},
         {"what": "queries answered / abandoned / refused", "queries": done.queries, "abandoned": done.abandoned}
         | {"refused": done.refused},
+        {"what": "requests sent again after 503", "repeated": done.repeated},
+        {"what": "of the answered, ended for memory", "ended": done.ended},
         {"what": "resident memory at the start", "rss_mb": round(samples[0].rss_mb)},
         {"what": "resident memory, half time", "rss_mb": round(half[0].rss_mb)},
         {"what": "resident memory at the end", "rss_mb": round(samples[-1].rss_mb)},
@@ -158,8 +165,12 @@ def _send(running: Running, plan: Plan, done: Done, over: threading.Event) -> No
         log = {"timeUnixNano": str(start_ns), "body": {"stringValue": f"soak {number}"}}
         logs = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [log] * 20}]}]}).encode()
         try:
-            _post(running, "/v1/traces", gzip.compress(encode_request(spans), 1), "application/x-protobuf")
-            _post(running, "/v1/logs", gzip.compress(logs, 1), "application/json")
+            for path, body, kind in (
+                ("/v1/traces", encode_request(spans), "application/x-protobuf"),
+                ("/v1/logs", logs, "application/json"),
+            ):
+                while _post(running, path, gzip.compress(body, 1), kind) == 503 and not over.wait(1):
+                    done.repeated += 1
         except (OSError, RuntimeError, http.client.HTTPException) as error:
             done.faults.append(f"sending: {error}")
             return
@@ -172,17 +183,18 @@ def _read(running: Running, done: Done, over: threading.Event, number: int) -> N
         is_wrong = chance.random() < 0.2
         sql = chance.choice(WRONG if is_wrong else MEASURED)
         try:
-            status = _ask(running, sql)
+            status, code = _ask(running, sql)
         except (OSError, http.client.HTTPException) as error:
             if not is_wrong:
                 done.faults.append(f"reading {sql[:40]}: {error}")
                 return
-            status = 500  # cut off in the middle
+            status, code = 500, ""  # cut off in the middle
         done.refused += is_wrong
         if not is_wrong:
             done.queries += 1
-            if status != 200:
-                done.faults.append(f"{status} for {sql[:60]}")
+            done.ended += code == _MEMORY_LIMIT
+            if status != 200 and code != _MEMORY_LIMIT:
+                done.faults.append(f"{status}, code {code}, for {sql[:60]}")
                 return
 
 
@@ -201,13 +213,14 @@ def _quit(running: Running, done: Done, over: threading.Event, number: int) -> N
         done.abandoned += 1
 
 
-def _ask(running: Running, sql: str) -> int:
+def _ask(running: Running, sql: str) -> tuple[int, str]:
+    """The status, and the engine's code of an error."""
     connection = http.client.HTTPConnection("127.0.0.1", running.clickhouse_port, timeout=60)
     try:
         connection.request("POST", "/", sql, _headers(running))
         answer = connection.getresponse()
         answer.read()
-        return answer.status
+        return answer.status, answer.headers.get("X-ClickHouse-Exception-Code", "")
     finally:
         connection.close()
 
@@ -217,14 +230,15 @@ def _headers(running: Running) -> dict[str, str]:
     return {"Authorization": f"Basic {secret}"}
 
 
-def _post(running: Running, path: str, body: bytes, content_type: str) -> None:
+def _post(running: Running, path: str, body: bytes, content_type: str) -> int:
     headers = {"Content-Type": content_type, "Content-Encoding": "gzip", "Authorization": f"Bearer {running.token}"}
     connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=60)
     try:
         connection.request("POST", path, body, headers)
         answer = connection.getresponse()
         said = answer.read()
-        if answer.status != 200:
+        if answer.status not in (200, 503):
             raise RuntimeError(f"{answer.status}: {said[:300]!r}")
+        return answer.status
     finally:
         connection.close()

@@ -1,11 +1,15 @@
-"""The question that clickhouse-go asks on every new connection, answered as that driver decodes it.
+"""Questions that drivers ask on every new connection, and that the engine alone would answer wrong.
+
+clickhouse-connect asks which settings it may change, and refuses all others to its user. Every session here is
+read-only for the engine, and the settings that this interface applies are set before that: the answer tells those.
 
 clickhouse-go ≥ 2.37, which Grafana's datasource has in it, announces `client_protocol_version=54460` and decodes the
 answer to its first query with that revision: a block with info before it, and a flag byte behind each column's type.
 All later answers it decodes with the revision that this first one returned. chDB writes Native without a revision, so
 this answer is framed by hand and says revision 0: what chDB writes is then what the driver reads.
 
-Source: clickhouse-go v2.47 `conn_http.go`, `lib/proto/block.go`, as told in research/observability.md §3.3.
+Sources: clickhouse-connect 1.12 `_backend/orchestration.py`;
+clickhouse-go v2.47 `conn_http.go`, `lib/proto/block.go`, as told in research/observability.md §3.3.
 """
 
 from __future__ import annotations
@@ -13,9 +17,21 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
+from spanlore_collector.store.reader_settings import readonly_sql
+
 HELLO = "select displayname(), version(), revision(), timezone()"
+_SETTINGS = "select name, value, readonly from system.settings"
 _WITH_INFO, _WITH_SERIALIZATION_FLAG = 51903, 54454
 """Revisions from which a block has its info, and a column the flag that its serialization is not a custom one."""
+
+
+def with_true_settings(sql: str) -> str:
+    """clickhouse-connect's question for the settings, asked so that the answer is true; any other query as it is."""
+    words = " ".join(sql.lower().split())
+    if not words.startswith(_SETTINGS):
+        return sql
+    at = len(sql) - len(sql.lstrip())
+    return sql[:at] + sql[at:].replace("readonly", f"{readonly_sql()} AS readonly", 1)
 
 
 def is_hello(sql: str, parameters: Mapping[str, str]) -> bool:

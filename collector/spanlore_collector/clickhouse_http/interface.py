@@ -15,6 +15,7 @@ import hmac
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from aiohttp import web
 
@@ -22,7 +23,7 @@ from spanlore_collector.api.guard import is_loopback_host
 from spanlore_collector.clickhouse_http import answers
 from spanlore_collector.clickhouse_http.answers import error
 from spanlore_collector.clickhouse_http.compression import Encoder, block_encoder, encoder, encoding_for
-from spanlore_collector.clickhouse_http.hello import hello_block, is_hello
+from spanlore_collector.clickhouse_http.hello import hello_block, is_hello, with_true_settings
 from spanlore_collector.clickhouse_http.requests import MAX_QUERY_BYTES, Asked, asked, passwords_of
 from spanlore_collector.store.sessions import QueryError, RunningQuery, SessionPool
 
@@ -71,7 +72,8 @@ class ClickHouseInterface:
             wanted = await asked(request)
             if is_hello(wanted.query.sql, wanted.parameters):
                 return await self._hello(wanted)
-            return await self._run(request, wanted)
+            sql = with_true_settings(wanted.query.sql)
+            return await self._run(request, replace(wanted, query=replace(wanted.query, sql=sql)))
         except QueryError as failure:
             headers = answers.error_headers(failure)
             return web.Response(status=answers.status_of(failure.code), text=f"{failure}\n", headers=headers)

@@ -9,6 +9,7 @@ What `readonly = 1` still lets through (measured on engine 26.9) is refused befo
 - the scalar `file()`, `python()`, the functions of the engine's category AI (they call models over the network) and
   table functions beyond `_HARMLESS_TABLE_FUNCTIONS` (`eval` runs SQL from a string, `cluster` opens connections): their
   names stand in the tree;
+- the same names as identifiers: `arrayMap(file, …)` hands the function itself over, `WITH file AS f` renames it;
 - `APPLY`, because the tree does not show which function it applies;
 - expressions in `SHOW … WHERE` and `SHOW … LIMIT`, because the tree of SHOW leaves them out and the engine runs them: a
   bracket among the tokens of its lexer.
@@ -54,6 +55,8 @@ _REFUSED_FUNCTIONS = frozenset(
 )
 """Scalar functions that reach out of the engine or write: files, code, models, the log, Keeper, DNS, certificates."""
 _REFUSED_CATEGORIES = ("AI", "Introspection")
+_INSERT = re.compile(r"\s*INSERT\s+INTO\s", re.I)
+"""Behind it stands data, which is no SQL: a driver is told what is the matter, not where parsing ended."""
 _MAX_VERDICTS = 512
 
 READONLY_CODE = 164
@@ -88,7 +91,9 @@ class Guard:
     def __init__(self, ask: Ask) -> None:
         """`ask` must be a read-only session too: a text that is refused has gone through its parser."""
         self._ask = ask
-        self._refused = _REFUSED_FUNCTIONS | _functions_of(ask)
+        reaching = _reaching_functions(ask)
+        self._refused = reaching | _table_functions(ask)
+        self._refused_names = reaching
         self._content_types = _content_types_of(ask)
         self._verdicts: OrderedDict[str, Verdict] = OrderedDict()
         self._lock = threading.Lock()
@@ -108,6 +113,8 @@ class Guard:
             self._ask(f"SELECT formatQuerySingleLine('{text}')", "Null", {})
             tree = self._ask(f"EXPLAIN AST {sql}", "TSVRaw", params).decode("utf-8", "replace")
         except QueryError as error:
+            if _INSERT.match(sql):
+                raise refusal("only reading is allowed here, not InsertQuery") from None
             raise QueryError(_about_the_query(str(error)), error.code) from None
         tokens = self._ask(f"SELECT arrayJoin(tokenizeQuery('{text}')) AS t, t.3, t.1, t.2", "TSVRaw", {})
         verdict = self._judge(tree, _tokens(tokens, sql))
@@ -164,6 +171,8 @@ class Guard:
             raise refusal("APPLY is not allowed here")
         if words[0] == "Function" and len(words) > 1 and self.is_refused(words[1]):
             raise refusal(f"the function {words[1]} is not allowed here")
+        if words[0] == "Identifier" and len(words) > 1 and words[1].lower() in self._refused_names:
+            raise refusal(f"the name {words[1]} is that of a function that is not allowed here")
 
 
 def _tokens(listed: bytes, sql: str) -> list[tuple[str, str]]:
@@ -186,16 +195,19 @@ def _about_the_query(message: str) -> str:
     )
 
 
-def _functions_of(ask: Ask) -> frozenset[str]:
-    """Names, in lower case, of functions that the engine itself says belong to what is refused."""
-    tables = _names(ask, "SELECT lower(name) FROM system.table_functions") - _HARMLESS_TABLE_FUNCTIONS
-    scalars = _names(ask, "SELECT lower(name) FROM system.functions")
+def _reaching_functions(ask: Ask) -> frozenset[str]:
+    """Names, in lower case, of scalar functions that reach out, of which the engine tells some by their category."""
     categories = ", ".join(f"'{name}'" for name in _REFUSED_CATEGORIES)
     reaching = f"SELECT name FROM system.functions WHERE categories IN ({categories})"
     asked = f"SELECT lower(name) FROM system.functions WHERE name IN ({reaching}) OR alias_to IN ({reaching})"
-    refused = _names(ask, asked)
+    return _REFUSED_FUNCTIONS | _names(ask, asked)
+
+
+def _table_functions(ask: Ask) -> frozenset[str]:
+    """Names, in lower case, of table functions that are not known to be harmless."""
+    tables = _names(ask, "SELECT lower(name) FROM system.table_functions") - _HARMLESS_TABLE_FUNCTIONS
     # A scalar function may share its name with a table function; readonly mode refuses the latter on its own.
-    return (tables - scalars) | refused
+    return tables - _names(ask, "SELECT lower(name) FROM system.functions")
 
 
 def _names(ask: Ask, sql: str) -> frozenset[str]:

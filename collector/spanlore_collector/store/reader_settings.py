@@ -12,9 +12,9 @@ from dataclasses import dataclass
 LIMITS: dict[str, int | str] = {
     "max_execution_time": 30,
     # Below what the engine may have in all (`client.ENGINE_SETTINGS`): one query alone ends no other, and no insert.
-    "max_memory_usage": 256 * 1024**2,
-    "max_bytes_before_external_group_by": 96 * 1024**2,
-    "max_bytes_before_external_sort": 96 * 1024**2,
+    "max_memory_usage": 192 * 1024**2,
+    "max_bytes_before_external_group_by": 64 * 1024**2,
+    "max_bytes_before_external_sort": 64 * 1024**2,
     "max_rows_to_read": 2_000_000_000,
     "max_result_rows": 5_000_000,
     "max_result_bytes": 2 * 1024**3,
@@ -26,7 +26,7 @@ LIMITS: dict[str, int | str] = {
 }
 """Settings of every session, before it becomes read-only. Seconds, bytes, rows."""
 
-WHOLE_RESULT_BYTES = 64 * 1024**2
+WHOLE_RESULT_BYTES = 32 * 1024**2
 """`max_result_bytes` where a result can't be streamed and is held in memory."""
 
 _BOUNDS = frozenset(
@@ -78,6 +78,14 @@ _CHOICES = frozenset(
     }
 )
 _CHOICE_PREFIXES = ("output_format_", "format_csv_", "format_tsv_", "format_json_", "format_binary_")
+
+
+def readonly_sql() -> str:
+    """An expression over `system.settings`: 0 for what a client may set here, which the engine of a read-only session
+    can't know."""
+    names = ", ".join(f"'{name}'" for name in sorted(_BOUNDS | _CHOICES))
+    begins = " OR ".join(f"startsWith(name, '{prefix}')" for prefix in _CHOICE_PREFIXES)
+    return f"toUInt8(NOT (name IN ({names}) OR {begins}))"
 
 
 @dataclass(frozen=True, slots=True)

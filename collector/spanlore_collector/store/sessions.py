@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from spanlore_collector.store.reader_guard import READONLY_CODE, Guard, QueryError, Verdict
+from spanlore_collector.store.reader_memory import MemoryWatch
 from spanlore_collector.store.reader_settings import LIMITS, settings_of
 from spanlore_collector.store.reader_streams import has_header, header_size, is_streamed
 
@@ -30,6 +31,11 @@ __all__ = ["LIMITS", "READONLY_CODE", "Answer", "Query", "QueryError", "RunningQ
 
 DEFAULT_SIZE = 16
 _EMPTY: Mapping[str, str] = {}
+_MEMORY = "SELECT Settings['log_comment'] AS name, memory_usage FROM system.processes WHERE name != ''"
+_TOO_MUCH_AT_ONCE = (
+    "Code: 241. DB::Exception: The queries that run at once have too much in memory, and this one the most: ask again, "
+    "or for less. (MEMORY_LIMIT_EXCEEDED)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,14 @@ class RunningQuery:
         """
         if self._is_done:
             return None
+        try:
+            return self._fetch()
+        except QueryError:
+            if self._pool.watch.has_ended(self._session.id):
+                raise QueryError(_TOO_MUCH_AT_ONCE, 241) from None
+            raise
+
+    def _fetch(self) -> bytes | None:
         if not self.is_streamed:
             return self._whole()
         if self._stream is None:
@@ -115,7 +129,7 @@ class RunningQuery:
             if self._stream is not None and not self._is_done:
                 self._session.abandon(self._stream)
             self._session.close()
-            self._pool.give_back()
+            self._pool.give_back(self._session.id)
 
     def __enter__(self) -> RunningQuery:
         return self
@@ -156,9 +170,12 @@ class SessionPool:
         self._own.restrict({}, is_whole=True)
         self._own_lock = threading.Lock()
         self._guard = Guard(self._ask)
+        self.watch = MemoryWatch(self._memory, self.kill)
+        self.watch.start()
 
     def close(self) -> None:
         """Closes the pool's own connection; nothing may run any more."""
+        self.watch.stop()
         self._own.close()
 
     def content_type(self, format_name: str) -> str:
@@ -178,6 +195,7 @@ class SessionPool:
             session = _Session(self._path, query.database or self._database, uuid.uuid4().hex)
             running = RunningQuery(self, session, query, verdict)
             running.ignored_settings = session.restrict(query.settings, is_whole=not running.is_streamed)
+            self.watch.began(session.id)
             return running
         except BaseException:
             if session is not None:
@@ -208,9 +226,15 @@ class SessionPool:
         with self._own_lock:
             self._own.query(f"KILL QUERY WHERE Settings['log_comment'] = '{session_id}' ASYNC")
 
-    def give_back(self) -> None:
+    def give_back(self, session_id: str) -> None:
         """A session has ended; another query may run."""
+        self.watch.ended(session_id)
         self._free.release()
+
+    def _memory(self) -> dict[str, int]:
+        """Bytes of every running query by its session."""
+        told = self._ask(_MEMORY, "TSVRaw", {}).decode()
+        return {name: int(size) for name, _, size in (line.partition("\t") for line in told.splitlines())}
 
     def _ask(self, sql: str, fmt: str, params: Mapping[str, str]) -> bytes:
         with self._own_lock:

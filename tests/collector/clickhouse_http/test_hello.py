@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spanlore_collector.clickhouse_http.hello import hello_block, is_hello
+from spanlore_collector.clickhouse_http.hello import hello_block, is_hello, with_true_settings
 from support.grafana_driver import HELLO, blocks
 
 
@@ -35,3 +35,12 @@ def test_framed_as_the_driver_decodes(revision: int) -> None:
             "timezone()": ["UTC"],
         }
     ]
+
+
+def test_only_that_question_is_changed() -> None:
+    """clickhouse-connect's, in whatever case; others that name the table are the engine's to answer."""
+    changed = with_true_settings("SELECT name, value, readonly FROM system.settings LIMIT 10000")
+
+    assert changed.startswith("SELECT name, value, toUInt8(NOT (name IN (") and changed.endswith("LIMIT 10000")
+    for sql in ("SELECT readonly FROM system.settings", "SELECT name, value FROM system.settings", "SELECT 1"):
+        assert with_true_settings(sql) == sql

@@ -15,7 +15,7 @@ import lz4.frame
 import pytest
 import zstandard
 from clickhouse_connect.driver.client import Client
-from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
+from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError, ProgrammingError
 
 from spanlore_collector.bench.sample import sample_spans
 from spanlore_collector.clickhouse_http.compression import compressed_block, decompress_blocks
@@ -80,6 +80,18 @@ def test_clickhouse_connect_is_told_what_it_may_not(client: Client) -> None:
         client.command("DROP TABLE spanlore.content")
 
     assert raised.value.code == 164
+    with pytest.raises(DatabaseError, match="READONLY") as inserted:
+        client.insert("content", [["x"]], column_names=["hash"])
+    assert inserted.value.code == 164
+
+
+def test_clickhouse_connect_may_set_what_is_applied_here(client: Client) -> None:
+    """Its own list of settings says so; what is not applied is refused by the driver, as of a read-only user."""
+    assert client.query("SELECT 1", settings={"max_threads": 1, "join_use_nulls": 1}).result_rows == [(1,)]
+    limited = client.query("SELECT number FROM numbers(9)", settings={"max_result_rows": 10, "limit": 3})
+    assert limited.row_count == 3
+    with pytest.raises(ProgrammingError, match="readonly"):
+        client.query("SELECT 1", settings={"insert_quorum": 2})
 
 
 def test_curl_without_a_query(collector: CollectorProcess) -> None:

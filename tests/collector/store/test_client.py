@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spanlore_collector.store.client import Store, StoreLockedError, StoreUnavailableError, store_of
+from spanlore_collector.store.client import ENGINE_SETTINGS, Store, StoreLockedError, StoreUnavailableError, store_of
 
 
 def test_the_settings_name_the_store(tmp_path: Path) -> None:
@@ -30,6 +30,17 @@ def test_an_open_store_is_claimed(store: Store) -> None:
     if store.path:
         with pytest.raises(StoreLockedError, match="is open in another process"):
             store.claim()
+
+
+def test_the_embedded_engine_is_bounded(store: Store) -> None:
+    """As a whole, with its caches: its own bounds are those of a server."""
+    if not store.path:
+        pytest.skip("a server has settings of its own")
+    with store.connect() as client:
+        told = client.query("SELECT name, value FROM system.server_settings").result_rows
+    values = {name: value for name, value in told if name in ENGINE_SETTINGS}
+
+    assert values == {name: str(value) for name, value in ENGINE_SETTINGS.items()}
 
 
 def test_nothing_to_claim(tmp_path: Path) -> None:

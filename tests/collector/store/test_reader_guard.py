@@ -190,6 +190,105 @@ def test_wherever_a_function_stands(pool: SessionPool, sql: str, call: str) -> N
 
 
 @pytest.mark.parametrize(
+    "sql",
+    [
+        # by its name alone
+        "SELECT arrayMap(file, ['{file}'])",
+        "SELECT arrayMap(`FILE`, ['{file}'])",
+        "WITH file AS f SELECT arrayMap(f, ['{file}'])",
+        "WITH x -> file(x) AS f SELECT f('{file}')",
+        "SELECT arrayFold(file, ['{file}'], '')",
+        "SELECT arrayMap(aiGenerate, ['http://127.0.0.1:{port}/'])",
+        "SELECT {{f:Identifier}}('{file}')",
+        # written otherwise
+        "SELECT/**/file/**/('{file}')",
+        "SELECT # c\nfile('{file}')",
+        "SELECT \"file\"('{file}')",
+        "SELECT file\u2003('{file}')",
+        "SELECT COLUMNS('.*') APPLY(file) FROM (SELECT '{file}' AS a)",
+        # a file as a table
+        "SELECT * FROM '{file}'",
+        "SELECT * FROM `{file}`",
+        "SELECT * FROM default.`{file}`",
+        "FROM '{file}' SELECT *",
+        "DESCRIBE TABLE `{file}`",
+        "SELECT * FROM {{f:Identifier}}",
+        "SELECT * FROM loop(file('{file}'))",
+        "SELECT * FROM format(CSV, (SELECT file('{file}')))",
+        "SELECT * FROM viewIfPermitted(SELECT * FROM file('{file}', 'CSV') ELSE null('a String'))",
+        "SELECT * FROM merge(REGEXP('.*'), '{file}')",
+        "SELECT * FROM executable('cat {file}', 'TSV', 'x String')",
+        "SELECT * FROM remote('127.0.0.1:{port}', system.one)",
+        "INSERT INTO content FROM INFILE '{file}' FORMAT CSV",
+        # into a file
+        "SELECT 1 INTO OUTFILE '{out}'",
+        "(SELECT 1) INTO OUTFILE '{out}'",
+        "SELECT 1/**/INTO/**/OUTFILE '{out}' TRUNCATE",
+        "SELECT 1 UNION ALL SELECT 2 INTO OUTFILE '{out}' AND STDOUT FORMAT CSV",
+        "WITH 1 AS x SELECT x INTO OUTFILE '{out}' COMPRESSION 'gzip' LEVEL 1",
+        "EXPLAIN SELECT 1 INTO OUTFILE '{out}'",
+        "EXPLAIN AST SELECT 1 INTO OUTFILE '{out}'",
+        "SHOW TABLES INTO OUTFILE '{out}'",
+        "SHOW COLUMNS FROM content INTO OUTFILE '{out}'",
+        "SHOW CREATE TABLE content INTO OUTFILE '{out}'",
+        "SHOW PROCESSLIST INTO OUTFILE '{out}'",
+        "DESCRIBE content INTO OUTFILE '{out}'",
+        "EXISTS content INTO OUTFILE '{out}'",
+        "SELECT 1 SETTINGS max_threads = 1 INTO OUTFILE '{out}'",
+        # out of the read-only session
+        "SELECT 1 SETTINGS readonly = 0",
+        "SELECT 1 SETTINGS max_memory_usage = 0",
+        "SELECT uniqExact(number) FROM (SELECT number FROM numbers(50000000) SETTINGS max_memory_usage = 0)",
+        "SELECT demangle('x') SETTINGS allow_introspection_functions = 1",
+        "SELECT 1 FORMAT Template SETTINGS format_template_row = '{file}'",
+        "SET readonly = 0",
+        "SYSTEM SHUTDOWN",
+        "KILL QUERY WHERE 1",
+        "BACKUP TABLE content TO File('{out}')",
+        "CREATE DATABASE x ENGINE = Filesystem('/')",
+        "EXECUTE AS default SELECT 1",
+    ],
+)
+def test_however_it_is_written(pool: SessionPool, bait: Bait, sql: str) -> None:
+    """Nothing is read, written, visited or changed by words in another place, order or disguise."""
+    out = bait.file.with_name("out")
+    told = b""
+    try:
+        told = pool.run(sql.format(file=bait.file, port=bait.port, out=out), params={"f": str(bait.file)}).data
+    except QueryError as refused:
+        told = str(refused).encode()
+    else:
+        assert sql.startswith("EXPLAIN AST"), told  # the one that only parses
+
+    assert MARK.encode() not in told
+    assert not out.exists()
+    assert bait.visits == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "(" * 60_000 + "1" + ")" * 60_000,
+        "SELECT " + "NOT " * 60_000 + "1",
+        "SELECT " + "[" * 30_000 + "]" * 30_000,
+        "SELECT " + "tuple(" * 20_000 + "1" + ")" * 20_000,
+        "SELECT * FROM " + "(SELECT * FROM " * 3_000 + "system.one" + ")" * 3_000,
+        "SELECT {a:" + "Array(" * 5_000 + "Int8" + ")" * 5_000 + "}",
+        "SELECT match('a', '" + "(" * 2_000 + "a" + ")" * 2_000 + "')",
+    ],
+    ids=["brackets", "not", "arrays", "calls", "subqueries", "types", "pattern"],
+)
+def test_depth_ends_no_process(pool: SessionPool, sql: str) -> None:
+    """The engine is in our process: its parser's own bounds must hold."""
+    try:
+        pool.run(sql)
+    except QueryError as refused:
+        assert refused.code in (36, 62, 167, 306, 427), str(refused)[:200]
+
+    assert pool.run("SELECT 1").data == b"1\n"
+
+
+@pytest.mark.parametrize(
     ("sql", "expected"),
     [
         ("SELECT 'file(x)'", b"file(x)\n"),
@@ -198,6 +297,7 @@ def test_wherever_a_function_stands(pool: SessionPool, sql: str, call: str) -> N
         ("SHOW TABLES LIKE 'conte%'", b"content\n"),
         ("SHOW TABLES WHERE name = 'content'", b"content\n"),
         ("SELECT number AS format FROM numbers(1)", b"0\n"),
+        ("SELECT count() FROM (SELECT cluster FROM system.clusters WHERE cluster = 'x')", b"0\n"),
     ],
 )
 def test_words_are_no_functions(pool: SessionPool, sql: str, expected: bytes) -> None:
