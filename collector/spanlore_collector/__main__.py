@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spanlore.heap import bound_heap
 from spanlore.settings import SettingsError, child_environment, load_settings
 from spanlore.settings.paths import Paths
 
@@ -43,6 +44,7 @@ def main() -> int:
     from spanlore_collector.store.client import StoreLockedError, StoreUnavailableError
 
     gc.set_threshold(GC_THRESHOLD)
+    bound_heap()
     try:
         asyncio.run(_serve(Service(settings, paths), lambda ports: _tell(paths.collector_file, ports)))
     except (StoreLockedError, StoreUnavailableError, PortTakenError) as error:

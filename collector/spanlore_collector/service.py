@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 from aiohttp import web
 
+from spanlore.heap import release_when_idle
 from spanlore.memory.sharing import Sharing
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
@@ -137,6 +138,8 @@ class Service:
         receiver = Receiver(writer, threads, metrics, Redactor(self._settings.capture.redact), cluster)
         receiver.add_to(app)
         receiver.attach_left()
+        idle = release_when_idle(lambda: not writer.waiting_bytes, lambda: writer.counters.batches)
+        self._stack.callback(asyncio.create_task(idle, name="release").cancel)
         MemoryRoutes(table, writer).add_to(app)
         RecallRoutes(table, sharing).add_to(app)
         LedgerRoutes(writer).add_to(app)

@@ -17,8 +17,8 @@ import signal
 import sys
 from typing import Final
 
+from spanlore.heap import bound_heap, release_heap
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
-from spanlore_proxy.capture.heap import bound_heap, release_heap
 from spanlore_proxy.capture.quiet import quiet_loop
 
 SWITCH_INTERVAL_S: Final = 0.0005

@@ -46,7 +46,6 @@ ENGINE_SETTINGS = {
     "mark_cache_size": 48 * MIB,
     "index_mark_cache_size": 16 * MIB,
     "primary_index_cache_size": 32 * MIB,
-    "text_index_dictionary_block_cache_size": 32 * MIB,
     "text_index_header_cache_size": 16 * MIB,
     "text_index_postings_cache_size": 16 * MIB,
     "query_condition_cache_size": 16 * MIB,

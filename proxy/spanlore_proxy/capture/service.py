@@ -21,6 +21,7 @@ from typing import Any, Final
 import psutil
 
 import spanlore
+from spanlore.heap import release_when_idle
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
 from spanlore.spans.price import load_prices, use_own_prices
@@ -28,7 +29,6 @@ from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.addon import CaptureAddon
 from spanlore_proxy.capture.base_urls import BaseUrls
 from spanlore_proxy.capture.counters import Counters
-from spanlore_proxy.capture.heap import release_when_idle
 from spanlore_proxy.capture.interception import Interception, OpenedHosts
 from spanlore_proxy.capture.ledger_db import LedgerDb
 from spanlore_proxy.capture.master import EmbeddedProxy

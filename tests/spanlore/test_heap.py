@@ -5,8 +5,8 @@ import textwrap
 
 import pytest
 
-from spanlore_proxy.capture import heap
-from spanlore_proxy.capture.heap import ARENAS, KEPT_FREE_BYTES, bound_heap
+from spanlore import heap
+from spanlore.heap import ARENAS, KEPT_FREE_BYTES, bound_heap
 
 
 @pytest.mark.skipif(not bound_heap(), reason="the C library is not glibc")
@@ -15,7 +15,7 @@ def test_freed_bodies_are_given_back() -> None:
     program = textwrap.dedent(
         """
         import threading, psutil
-        from spanlore_proxy.capture.heap import bound_heap
+        from spanlore.heap import bound_heap
         bound_heap()
         before = psutil.Process().memory_info().rss
         def work():
@@ -38,7 +38,7 @@ def test_a_large_body_costs_no_page_faults() -> None:
     program = textwrap.dedent(
         """
         import resource
-        from spanlore_proxy.capture.heap import bound_heap
+        from spanlore.heap import bound_heap
         bound_heap()
         body = b"x" * 10**6
         for number in range(60):
@@ -60,7 +60,7 @@ def test_free_memory_goes_back() -> None:
     program = textwrap.dedent(
         """
         import psutil
-        from spanlore_proxy.capture.heap import bound_heap, release_heap
+        from spanlore.heap import bound_heap, release_heap
         bound_heap()
         blocks = [bytes(bytearray(700_000)) for _ in range(100)]
         blocks = blocks[::10]
