@@ -41,7 +41,7 @@ MIB = 1024**2
 ENGINE_SETTINGS = {
     # The engine's own bound is nine tenths of the machine. Of the collector's 900 MB, 400 are Python and the engine's
     # code. What goes beyond this fails, whoever asks: reading queries are ended before (`reader_memory`).
-    "max_server_memory_usage": 384 * MIB,
+    "max_server_memory_usage": 352 * MIB,
     # Caches count in it, and their own bounds are gigabytes.
     "mark_cache_size": 48 * MIB,
     "index_mark_cache_size": 16 * MIB,

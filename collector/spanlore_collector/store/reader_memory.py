@@ -15,7 +15,7 @@ from typing import Final
 
 log = logging.getLogger(__name__)
 
-MAX_BYTES: Final = 160 * 1024**2
+MAX_BYTES: Final = 112 * 1024**2
 """Of several reading queries; one alone may have a little more (`reader_settings.LIMITS`)."""
 LOOK_S: Final = 0.1
 """How often; a query takes some tens of megabytes in between."""

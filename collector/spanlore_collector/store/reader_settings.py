@@ -12,7 +12,7 @@ from dataclasses import dataclass
 LIMITS: dict[str, int | str] = {
     "max_execution_time": 30,
     # Below what the engine may have in all (`client.ENGINE_SETTINGS`): one query alone ends no other, and no insert.
-    "max_memory_usage": 192 * 1024**2,
+    "max_memory_usage": 160 * 1024**2,
     "max_bytes_before_external_group_by": 64 * 1024**2,
     "max_bytes_before_external_sort": 64 * 1024**2,
     "max_rows_to_read": 2_000_000_000,
