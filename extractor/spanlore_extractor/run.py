@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import batched
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +51,8 @@ FORKS_KEY: Final = "forks"
 """Mining's state: JSON of fork → upstream, as the checkouts of mined sessions tell."""
 BATCH_SPANS: Final = 20_000
 """A batch of sessions is read at once up to this many spans."""
+OPERATIONS_AT_ONCE: Final = 4_000
+"""Of a run; a request to the collector is bounded, and a first run over a large store may find more."""
 OVERLAP_MS: Final = 10_000
 """Rows are looked for again this far back: a batch is stamped before it is committed."""
 
@@ -157,8 +160,7 @@ def mine(
     if not dry_run:
         looked = look_at_trees(_apply(known, aged), report.places)
         report = replace(report, operations=(*report.operations, *looked))
-        if report.operations:
-            client.apply(report.operations)
+        apply_in_parts(client, report.operations)
         _keep(client, before, after if not since_ns else before, report, now_ns if is_new_day else 0)
     return report
 
@@ -183,6 +185,16 @@ def remine(reader: Rows, client: MemoryClient, rules: Rules, now_ns: int) -> Dif
     _, mined = mine_sessions(reader, rules, now_ns, due, baseline(known))
     aged = _apply(mined, grow_old(mined, now_ns, rules.caps))
     return differ(known, aged, frozenset(state.session_id for state in due))
+
+
+def apply_in_parts(client: MemoryClient, operations: Sequence[Operation]) -> int:
+    """Applies them in order, so many at once; how many changed something. Mining is idempotent, so that a run which
+    ends between two parts is made whole by the next.
+
+    Raises:
+        VersionConflictError: a memory was changed by someone else in between.
+    """
+    return sum(client.apply(part) for part in batched(operations, OPERATIONS_AT_ONCE))
 
 
 def look_at_trees(known: Iterable[Memory], places: Iterable[tuple[str, str]]) -> list[Operation]:

@@ -1,16 +1,19 @@
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spanlore.memory.anchor import AnchorState
-from spanlore.memory.memory import Kind, Memory, Status
+from spanlore.memory.memory import Kind, Memory, Source, Status
+from spanlore.memory.operations import Operation, Verb
 from spanlore.memory.stated import forget
 from spanlore.redaction.redact import Redactor
-from spanlore_extractor.run import FORKS_KEY, Progress, Report, Rules, mine
+from spanlore_collector.store.api_client import MemoryClient
+from spanlore_extractor.run import FORKS_KEY, OPERATIONS_AT_ONCE, Progress, Report, Rules, apply_in_parts, mine
 from support.collecting import Collecting
 from support.told import START_NS, Told, corrected, failing_tests
 
@@ -226,3 +229,19 @@ def test_the_tree_and_the_fork_of_a_session(collector: Collecting, tmp_path: Pat
     assert (there.anchor_state, gone.anchor_state) == (AnchorState.FRESH, AnchorState.ORPHANED)
     assert gone.id not in [memory.id for memory in collector.client.snapshot()]
     assert json.loads(collector.client.mining_state(FORKS_KEY) or "{}")["h.org/me/app"] == "h.org/them/app"
+
+
+def test_many_operations_are_applied_in_parts() -> None:
+    """In order, none left out; a request to the collector is bounded."""
+    memory = Memory("m-0123456789ab", Kind.USAGE, Source.FAILURE_DELTA, Status.CANDIDATE, "a/b", "x")
+    operations = [Operation(Verb.ADDED, replace(memory, version=number), "x") for number in range(9_000)]
+    parts: list[list[Operation]] = []
+
+    class Client:
+        def apply(self, some: Sequence[Operation]) -> int:
+            parts.append(list(some))
+            return len(some)
+
+    assert apply_in_parts(cast(MemoryClient, Client()), operations) == 9_000
+    assert [operation for part in parts for operation in part] == operations
+    assert max(map(len, parts)) <= OPERATIONS_AT_ONCE

@@ -128,13 +128,13 @@ def _diff(is_applied: bool, as_json: bool) -> None:
     from spanlore.settings import load_settings
     from spanlore_extractor.cli import views
     from spanlore_extractor.memories.differing import operations_of
-    from spanlore_extractor.run import Rules, remine
+    from spanlore_extractor.run import Rules, apply_in_parts, remine
 
     with daemon() as (reader, client):
         found = remine(reader, client, Rules.of(load_settings(), idle_s=0), time.time_ns())
         operations = operations_of(found)
         if is_applied and operations:
-            client.apply(operations)
+            apply_in_parts(client, operations)
     if as_json:
         print_json({**views.diff_to_json(found), "applied": len(operations) if is_applied else 0})
     else:

@@ -3,13 +3,17 @@
 The call goes straight there: no proxy of the environment is used, so the judge's own traffic is never captured, mined
 or given memories. It is made once; whether to ask again is for the caller's purse to say. Answers are bounded in size
 and in time, whatever the server does.
+
+Local servers that only look like Anthropic's often have models without tools, and leave out what they do not count. A
+refusal of the tool is answered once by asking for plain JSON, from then on at once; a verdict written as text counts.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import anthropic
 import orjson
@@ -19,6 +23,13 @@ from spanlore.spans.price import price_of
 from spanlore_extractor.judge.answer import MAX_ANSWER_BYTES, MAX_OUTPUT_TOKENS, Answer, Cost, UnavailableError
 from spanlore_extractor.judge.verdict import TOOL, WorthlessAnswerError, tool
 
+_ABOUT_TOOLS: Final = re.compile(r"\btools?\b|tool_choice|function call", re.I)
+_PLAIN: Final = """
+
+There is no tool here. Answer with one JSON object and nothing else, of this schema:
+"""
+_FENCE: Final = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.S)
+
 
 class Model:
     """The model at one address."""
@@ -26,6 +37,7 @@ class Model:
     def __init__(self, api_key: str, base_url: str, model: str, timeout_s: float) -> None:
         self.name = model
         self._timeout_s = timeout_s
+        self._has_tools = True
         self._client = anthropic.Anthropic(
             api_key=api_key,
             base_url=base_url,
@@ -46,7 +58,7 @@ class Model:
             WorthlessAnswerError: the API refuses this question.
         """
         try:
-            body = self._send(prompt, question)
+            body = self._answered(prompt, question)
         except (anthropic.BadRequestError, anthropic.RequestTooLargeError, anthropic.UnprocessableEntityError) as error:
             raise WorthlessAnswerError(f"the API refuses the question: {_told(error)}") from None
         except anthropic.APIStatusError as error:
@@ -55,16 +67,29 @@ class Model:
             raise UnavailableError(f"{type(error).__name__}: {str(error)[:200]}") from None
         return _answer(body, self.name)
 
+    def _answered(self, prompt: str, question: str) -> bytes:
+        try:
+            return self._send(prompt, question)
+        except anthropic.APIStatusError as error:
+            is_refused = error.status_code in (400, 404, 422, 501) and _ABOUT_TOOLS.search(str(error.body or error))
+            if not self._has_tools or not is_refused:
+                raise
+            self._has_tools = False
+        return self._send(prompt, question)
+
     def _send(self, prompt: str, question: str) -> bytes:
         end_s = time.monotonic() + self._timeout_s
-        tools: Any = [tool()]
+        more: dict[str, Any] = {}
+        if self._has_tools:
+            more = {"tools": [tool()], "tool_choice": {"type": "tool", "name": TOOL}}
+        else:
+            prompt += _PLAIN + orjson.dumps(tool()["input_schema"]).decode()
         with self._client.messages.with_streaming_response.create(
             model=self.name,
             max_tokens=MAX_OUTPUT_TOKENS,
             system=[{"type": "text", "text": prompt, "cache_control": {"type": "ephemeral"}}],
             messages=[{"role": "user", "content": question}],
-            tools=tools,
-            tool_choice={"type": "tool", "name": TOOL},
+            **more,
         ) as response:
             return _read(response.iter_bytes(), end_s)
 
@@ -89,21 +114,41 @@ def _read(chunks: Iterator[bytes], end_s: float) -> bytes:
 def _answer(body: bytes, model: str) -> Answer:
     try:
         message: Any = orjson.loads(body)
-        content, stop = list(message["content"]), message.get("stop_reason")
+        content, stop = message["content"], message.get("stop_reason")
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
         cost = _cost(message.get("usage") or {}, model)
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError):
         return Answer(Cost(model, 0, 0, 0, 0, None), fault="the answer is not a message")
-    calls = [
-        part.get("input") for part in content
-        if isinstance(part, dict) and part.get("type") == "tool_use" and part.get("name") == TOOL
-    ]  # fmt: skip
     if stop == "refusal":
         return Answer(cost, fault="the model refuses")
     if stop == "max_tokens":
         return Answer(cost, fault="the answer is cut off")
-    if len(calls) != 1:
+    found = [_parsed(part.get("input")) for part in parts if _is(part, "tool_use") and part.get("name") == TOOL]
+    if not found:
+        found = [data for part in parts if _is(part, "text") and isinstance(data := _written(part), dict)]
+    if len(found) != 1:
         return Answer(cost, fault="the answer is not one call of the tool")
-    return Answer(cost, data=calls[0])
+    return Answer(cost, data=found[0])
+
+
+def _is(part: Any, kind: str) -> bool:
+    return isinstance(part, dict) and part.get("type") == kind
+
+
+def _parsed(value: Any) -> Any:
+    """A tool's input that came as JSON text, parsed."""
+    try:
+        return orjson.loads(value) if isinstance(value, str) else value
+    except orjson.JSONDecodeError:
+        return value
+
+
+def _written(part: dict[str, Any]) -> Any:
+    """The JSON that a text is, in a fence or not; None when it is none."""
+    text = str(part.get("text") or "")
+    fenced = _FENCE.match(text)
+    found = _parsed(fenced[1] if fenced else text.strip())
+    return None if isinstance(found, str) else found
 
 
 def _cost(usage: dict[str, Any], model: str) -> Cost:

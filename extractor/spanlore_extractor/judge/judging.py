@@ -105,7 +105,9 @@ class Judge:
         try:
             answer = self.model.ask(self.prompt, window.text)
             cost = answer.cost
-            spending = spending.spent(session, cost.input_tokens + cost.output_tokens, cost.usd or 0.0)
+            # A server that does not count would never reach a cap.
+            tokens = cost.input_tokens + cost.output_tokens or estimate
+            spending = spending.spent(session, tokens, cost.usd or 0.0)
             if answer.fault:
                 raise WorthlessAnswerError(answer.fault)
             verdict = read_verdict(answer.data, window.spans, window.known_ids, self.redactor)

@@ -10,31 +10,40 @@ import urllib.parse
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import batched
 from typing import Final
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from spanlore.otlp.codec import encode_request
 from spanlore.spans.record import SpanRecord
+from spanlore_proxy.importers.captured import Prompt
 
 BATCH_SPANS: Final = 500
 ATTEMPTS: Final = 6
 TIMEOUT_S: Final = 60.0
 _KNOWN: Final = """
-SELECT DISTINCT span_id, captured FROM
+SELECT DISTINCT span_id, captured, call_id FROM
 (
-    SELECT span_id, if(source = 'wire', trace_id, '') AS captured FROM inferences WHERE session_id = {session:String}
-    UNION ALL SELECT span_id, '' FROM tool_calls WHERE session_id = {session:String}
-    UNION ALL SELECT span_id, '' FROM turns WHERE session_id = {session:String}
+    SELECT span_id, if(source = 'wire', trace_id, '') AS captured, '' AS call_id
+    FROM inferences WHERE session_id = {session:String}
+    UNION ALL SELECT span_id, '', tool_call_id FROM tool_calls WHERE session_id = {session:String}
+    UNION ALL SELECT span_id, '', '' FROM turns WHERE session_id = {session:String}
 )
 FORMAT JSONCompactEachRow
 """
-_SESSION: Final = """
-SELECT session_id FROM inferences WHERE response_id IN {ids:Array(String)} AND source = 'wire'
-ORDER BY start_time LIMIT 1 FORMAT JSONCompactEachRow
+_ANSWERS: Final = """
+SELECT DISTINCT session_id, response_id, source FROM inferences WHERE response_id IN {ids:Array(String)}
+ORDER BY session_id, response_id FORMAT JSONCompactEachRow
 """
-MAX_ASKED: Final = 20
-"""Answers of a session that are looked for; the wire saw all of them or none."""
+_PROMPTS: Final = """
+SELECT session_id, text, toString(toUnixTimestamp64Nano(time)) FROM human_messages
+WHERE harness = {harness:String} AND source = 'wire'
+  AND time BETWEEN fromUnixTimestamp64Nano({low:Int64}) AND fromUnixTimestamp64Nano({high:Int64})
+ORDER BY time LIMIT 10000 FORMAT JSONCompactEachRow
+"""
+ASKED_AT_ONCE: Final = 60
+"""Answers' ids in one question: they stand in the request's line."""
 _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Never through the proxy that the environment may name."""
 
@@ -51,6 +60,21 @@ class Known:
     """Ids, hex."""
     captured_traces: frozenset[str] = frozenset()
     """Turns whose answers the wire saw, hex."""
+    calls: frozenset[str] = frozenset()
+    """Ids of tool calls, as the provider gave them."""
+
+    def __or__(self, other: Known) -> Known:
+        return Known(self.spans | other.spans, self.captured_traces | other.captured_traces, self.calls | other.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer of a model that is in the store."""
+
+    session_id: str
+    response_id: str
+    is_captured: bool
+    """By the wire; else an earlier import told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +88,24 @@ class CollectorLink:
     def known(self, session_id: str) -> Known:
         """What is stored of a session."""
         rows = self._rows(_KNOWN, session=session_id)
-        return Known(frozenset(row[0] for row in rows), frozenset(row[1] for row in rows if row[1]))
+        return Known(
+            frozenset(row[0] for row in rows),
+            frozenset(row[1] for row in rows if row[1]),
+            frozenset(row[2] for row in rows if row[2]),
+        )
 
-    def session_of(self, response_ids: Sequence[str]) -> str:
-        """The session that the wire saw these answers in, '' when it saw none of them."""
-        asked = ",".join("'" + id_.replace("\\", "\\\\").replace("'", "\\'") + "'" for id_ in response_ids[:MAX_ASKED])
-        rows = self._rows(_SESSION, ids=f"[{asked}]") if asked else []
-        return str(rows[0][0]) if rows else ""
+    def answers(self, response_ids: Sequence[str]) -> list[StoredAnswer]:
+        """Those of these answers that are stored, in whatever session."""
+        rows: list[list[str]] = []
+        for some in batched(response_ids, ASKED_AT_ONCE):
+            asked = ",".join("'" + id_.replace("\\", "\\\\").replace("'", "\\'") + "'" for id_ in some)
+            rows += self._rows(_ANSWERS, ids=f"[{asked}]")
+        return [StoredAnswer(session, response, source == "wire") for session, response, source in rows]
+
+    def prompts(self, harness: str, low_ns: int, high_ns: int) -> list[Prompt]:
+        """What the wire saw people type to an agent in that time."""
+        rows = self._rows(_PROMPTS, harness=harness, low=str(low_ns), high=str(high_ns))
+        return [Prompt(text, int(time_ns), session) for session, text, time_ns in rows]
 
     def _rows(self, sql: str, **parameters: str) -> list[list[str]]:
         basic = base64.b64encode(f"spanlore:{self.token}".encode()).decode()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -23,7 +23,8 @@ from spanlore.transcripts.events import Answered, Transcript
 from spanlore.transcripts.opencode_storage import export_at
 from spanlore.transcripts.reading import UnknownFormatError, read_transcript
 from spanlore_proxy.capture.strip import strip_records
-from spanlore_proxy.importers.collecting import Known
+from spanlore_proxy.importers.captured import TOLERANCE_NS, Captured, Prompt, match, prompts_of
+from spanlore_proxy.importers.collecting import Known, StoredAnswer
 from spanlore_proxy.importers.opencode_db import UnreadableDatabaseError, exports_in
 from spanlore_proxy.importers.places import DATABASE
 from spanlore_proxy.importers.replay import SOURCE, session_id_of, spans_of
@@ -31,6 +32,9 @@ from spanlore_proxy.importers.replay import SOURCE, session_id_of, spans_of
 REMEMBERED: Final = "imports.json"
 NAMELESS: Final = frozenset({"pi", "mini-swe-agent"})
 """Agents whose requests name no session: what the wire saw of them is found by the answers' ids."""
+WORDLESS: Final = frozenset({"gemini-cli"})
+"""Agents that name no session either (with an API key), and whose files keep no ids of answers: what the wire saw of
+them is found by the person's words and their time."""
 SETTLED_NS: Final = 60 * 10**9
 """A file that was not written for this long is over, as far as an import is concerned."""
 
@@ -42,8 +46,12 @@ class Store(Protocol):
         """What is stored of a session."""
         ...
 
-    def session_of(self, response_ids: list[str]) -> str:
-        """The session that the wire saw these answers in, '' when it saw none of them."""
+    def answers(self, response_ids: list[str]) -> list[StoredAnswer]:
+        """Those of these answers that are stored, in whatever session."""
+        ...
+
+    def prompts(self, harness: str, low_ns: int, high_ns: int) -> list[Prompt]:
+        """What the wire saw people type to an agent in that time."""
         ...
 
     def export(self, records: list[SpanRecord]) -> int:
@@ -161,6 +169,7 @@ def _transcripts(file: Path) -> Iterator[tuple[Transcript, bytes]]:
 def _import(
     transcript: Transcript, mark: bytes, out: Imported, rules: Rules, store: Store | None, written_ns: int
 ) -> None:
+    transcript, agents = with_parent(transcript, Path(out.path))
     workplace = workplace_of(transcript, rules.repository)
     out.harness, out.repository = transcript.harness, workplace.repository or out.repository
     out.lines += transcript.lines
@@ -168,14 +177,30 @@ def _import(
     if rules.is_off(workplace):
         out.skipped = "its repository is not to be captured"
         return
+    if store is not None and transcript.harness in WORDLESS and out.is_open:
+        out.skipped = "still being written; it is taken when that is over"  # the wire may not have told of it yet
+        return
     out.sessions += 1
     session_id = session_id_of(transcript, mark)
+    captured = Captured()
+    if store is not None and transcript.harness in WORDLESS:
+        captured = _captured(transcript, rules.redact, store)
+        session_id = captured.session_id or session_id
+    stored: list[StoredAnswer] = []
     if store is not None and transcript.harness in NAMELESS:
-        session_id = store.session_of(_response_ids(transcript)) or session_id
+        stored = store.answers(_response_ids(transcript))
+        sessions = sorted(stored, key=lambda one: not one.is_captured)
+        session_id = sessions[0].session_id if sessions else session_id
     records = [
         record
         for group in spans_of(
-            transcript, workplace, rules.redact, session_id=session_id, is_over=not out.is_open, start_ns=written_ns
+            transcript,
+            workplace,
+            rules.redact,
+            session_id=session_id,
+            is_over=not out.is_open,
+            start_ns=written_ns,
+            agents=agents,
         )
         for record in group
     ]
@@ -183,8 +208,39 @@ def _import(
     if store is None:
         return
     known = store.known(session_id)
-    new = [record for record in records if not _is_known(record, known)]
+    for other in {one.session_id for one in stored} - {session_id}:
+        known |= store.known(other)
+    new = [record for record in records if not _is_known(record, known) and not captured.covers(record.start_time_ns)]
+    if stored:
+        new = _not_elsewhere(new, known, frozenset(one.response_id for one in stored))
     out.new_spans += store.export(strip_records(new) if rules.is_metadata_only else new) if new else 0
+
+
+def _captured(transcript: Transcript, redact: Redact, store: Store) -> Captured:
+    prompts = prompts_of(transcript, redact)
+    if not prompts:
+        return Captured()
+    times = [prompt.time_ns for prompt in prompts]
+    return match(prompts, store.prompts(transcript.harness, min(times) - TOLERANCE_NS, max(times) + TOLERANCE_NS))
+
+
+def with_parent(transcript: Transcript, file: Path) -> tuple[Transcript, frozenset[str] | None]:
+    """A sub-agent's own file with the events of the session that started it before its own, so that it hangs under the
+    call that did; and the agents to be told, None for all. Claude Code keeps such files beside the session's, or in a
+    folder of the session's name."""
+    agents = frozenset(event.mark.agent for event in transcript.events)
+    if not agents or "" in agents or not transcript.session_id:
+        return transcript, None
+    for folder in (file.parent, *list(file.parents)[1:3]):
+        main = folder / f"{transcript.session_id}.jsonl"
+        if main != file and main.is_file():
+            try:
+                before = read_transcript(main.read_bytes())
+            except (OSError, UnknownFormatError):
+                continue
+            events = tuple(event for event in before.events if event.mark.agent not in agents)
+            return replace(transcript, events=(*events, *transcript.events)), agents
+    return transcript, None
 
 
 def _response_ids(transcript: Transcript) -> list[str]:
@@ -199,6 +255,30 @@ def _is_known(record: SpanRecord, known: Known) -> bool:
         return True
     is_answer = record.kind is SpanKind.CLIENT and gen_ai.RESPONSE_ID not in record.attributes
     return is_answer and record.trace_id.hex() in known.captured_traces
+
+
+def _not_elsewhere(records: list[SpanRecord], known: Known, answered: frozenset[str]) -> list[SpanRecord]:
+    """Without answers and tool calls that stand in the store under another session, nor turns of which nothing else is
+    left: of an agent that names no session the wire makes one, and a file that was imported before it was captured has
+    its own."""
+    told = [
+        record
+        for record in records
+        if record.attributes.get(gen_ai.RESPONSE_ID) in answered
+        or record.attributes.get(gen_ai.TOOL_CALL_ID) in known.calls
+    ]
+    told_ids, told_traces = {record.span_id for record in told}, {record.trace_id for record in told}
+    left = [record for record in records if record.span_id not in told_ids]
+    open_traces = {record.trace_id for record in left if not _is_turn(record)}
+    return [
+        record
+        for record in left
+        if not _is_turn(record) or record.trace_id in open_traces or record.trace_id not in told_traces
+    ]
+
+
+def _is_turn(record: SpanRecord) -> bool:
+    return record.attributes.get(gen_ai.OPERATION_NAME) == gen_ai.OP_INVOKE_AGENT
 
 
 def workplace_of(transcript: Transcript, repository: str) -> Workplace:

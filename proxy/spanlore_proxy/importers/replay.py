@@ -68,7 +68,14 @@ class _Answer:
 
 
 def spans_of(
-    transcript: Transcript, workplace: Workplace, redact: Redact, *, session_id: str, is_over: bool, start_ns: int = 0
+    transcript: Transcript,
+    workplace: Workplace,
+    redact: Redact,
+    *,
+    session_id: str,
+    is_over: bool,
+    start_ns: int = 0,
+    agents: frozenset[str] | None = None,
 ) -> Iterator[list[SpanRecord]]:
     """The spans of a transcript, an exchange at a time.
 
@@ -79,19 +86,25 @@ def spans_of(
         session_id: where the file names no session.
         is_over: nothing more will come, so the last answer and the last turn are whole.
         start_ns: when the session began, for files without times.
+        agents: whose spans to tell; None for all. The others are only followed.
     """
     tracker = Tracker()
     known = {event.result.id: event for event in transcript.events if isinstance(event, Result)}
-    agents = dict.fromkeys(event.mark.agent for event in transcript.events)
-    for agent in sorted(agents):
+    told: set[str] = set()
+    for agent in sorted({event.mark.agent for event in transcript.events}):
         identity = _identity(transcript, session_id, agent)
         events = [event for event in transcript.events if event.mark.agent == agent]
         answers = list(_answers(events, start_ns))
-        for answer in answers if is_over else answers[:-1]:
-            yield _spans(_observe(tracker, answer, identity, workplace), answer, known, redact)
+        is_told = agents is None or agent in agents
+        for answer in answers if is_over or not is_told else answers[:-1]:
+            observed = _observe(tracker, answer, identity, workplace)
+            if is_told:
+                told.add(observed.observation.place.conversation)
+                yield _spans(observed, answer, known, redact)
     if is_over:
         for observation in tracker.close_idle(_NEVER_NS, 0):
-            yield encode_observation(redact_observation(observation, redact)[0])
+            if observation.place.conversation in told:
+                yield encode_observation(redact_observation(observation, redact)[0])
 
 
 def histories(transcript: Transcript) -> Iterator[list[dict[str, Any]]]:

@@ -44,6 +44,50 @@ def test_answers_that_are_none(reply: Answer, fault: str) -> None:
         assert fault in model.ask("p", REHEARSAL.text).fault
 
 
+VERDICT = (
+    b'{"refutation": "a slip", "verdict": "keep", "evidence": ["1111111111111111"], "durable": true, '
+    b'"inferable": false, "duplicate_of": "", "reason": "ok"}'
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"content": [{"type": "text", "text": VERDICT.decode()}]},
+        {"content": [{"type": "text", "text": f"```json\n{VERDICT.decode()}\n```"}], "done": True, "eval_count": 7},
+        {"content": VERDICT.decode(), "model": "llama", "usage": None},
+        {"content": [{"type": "thinking", "thinking": "hm"}, {"type": "tool_use", "name": "verdict",
+                      "input": VERDICT.decode()}], "usage": {}},
+    ],
+)  # fmt: skip
+def test_servers_that_only_look_alike(body: dict[str, object]) -> None:
+    """No usage, fields of their own, a verdict written as text or as JSON in a string: it counts."""
+    raw = Raw(orjson.dumps(body))
+    with ModelServer(lambda _: raw) as server, model_at(server) as model:
+        answer = model.ask("p", REHEARSAL.text)
+
+    assert answer.fault == ""
+    assert answer.data == orjson.loads(VERDICT)
+    assert (answer.cost.input_tokens, answer.cost.output_tokens) == (0, 0)
+
+
+def test_a_model_without_tools() -> None:
+    """Asked once more without, in plain JSON; from then on at once. A text that is no verdict stays a fault."""
+    answers: list[Answer] = [
+        Failure(400, "invalid_request_error", "llama does not support tools"),
+        Raw(orjson.dumps({"content": [{"type": "text", "text": VERDICT.decode()}]})),
+        Raw(orjson.dumps({"content": [{"type": "text", "text": "I would keep it."}]})),
+    ]
+    with ModelServer(lambda _: answers.pop(0)) as server, model_at(server) as model:
+        first, second = model.ask("p", REHEARSAL.text), model.ask("p", REHEARSAL.text)
+        bodies = [orjson.loads(request.body) for request in server.requests]
+
+    assert first.data == orjson.loads(VERDICT)
+    assert "not one call" in second.fault
+    assert ["tools" in body for body in bodies] == [True, False, False]
+    assert bodies[1]["system"][0]["text"].startswith("p\n\nThere is no tool here.")
+
+
 def test_a_huge_answer_is_not_read_to_its_end() -> None:
     """Bounded, whatever the server sends."""
     huge = Raw(b" " * (MAX_ANSWER_BYTES * 40))

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import orjson
 import pytest
 
 from spanlore.memory.memory import Evidence, Memory, Status
@@ -144,6 +145,19 @@ def test_caps_stop_asking() -> None:
 
     assert (asked, memory.status) == (0, Status.ACTIVE)
     assert result.entries[0].outcome == "not asked: the day's cap is reached"
+
+
+def test_a_server_that_counts_nothing_reaches_the_caps_too() -> None:
+    """What it cost is not known, so the estimate is what it cost."""
+
+    def uncounted(request: ReceivedRequest) -> Answer:
+        verdict = {"refutation": "a slip", "verdict": "keep", "evidence": spans_of(request)[:1], "reason": "ok"}
+        return Raw(orjson.dumps({"content": [{"type": "tool_use", "name": "verdict", "input": verdict}]}))
+
+    result, memory, asked = judged(uncounted, two_sessions())
+
+    assert (memory.status, asked) == (Status.ACTIVE, 1)
+    assert result.spending.tokens > 500
 
 
 def spans_of(request: ReceivedRequest) -> list[str]:

@@ -8,13 +8,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spanlore.spans.place import Workplace
+from spanlore.transcripts.reading import read_transcript
 from spanlore_proxy.cli.importing import run
 from spanlore_proxy.demo.store_view import wait_until
+from spanlore_proxy.importers.collecting import CollectorLink
+from spanlore_proxy.importers.replay import spans_of
 from support.collecting import Collecting, collecting
 
 
@@ -126,3 +131,51 @@ def test_what_can_go_wrong(
 
     assert run(agent, [Path(path)], dry_run=False, follow=False, repository="", as_json=False) == code
     assert words in capsys.readouterr().err
+
+
+def nameless(folder: Path, turns: int) -> Path:
+    """pi's: each turn runs one command; the answers have the API's ids."""
+    lines: list[object] = [{"type": "session", "id": "pi-orders", "cwd": str(folder), "version": 3}]
+    for turn in range(turns):
+        call = {"type": "toolCall", "id": f"call_orders{turn}", "name": "bash", "arguments": {"command": "ls"}}
+        messages: list[dict[str, object]] = [
+            {"role": "user", "content": f"look {turn}"},
+            {"role": "assistant", "content": [call], "responseId": f"resp_orders{turn}a"},
+            {"role": "toolResult", "toolCallId": f"call_orders{turn}", "content": [{"text": "a"}], "isError": False},
+            {"role": "assistant", "content": [{"type": "text", "text": "x"}], "responseId": f"resp_orders{turn}b"},
+        ]
+        stamp = f"2026-01-01T0{turn}:00:00Z"
+        lines += [{"type": "message", "timestamp": stamp, "message": message} for message in messages]
+    path = folder / f"orders-{turns}.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    os.utime(path, (time.time() - 3600,) * 2)
+    return path
+
+
+def test_wire_and_file_in_either_order(tmp_path: Path) -> None:
+    """pi names no session to the API, so the wire has one of its own: a turn that was captured is not imported, one
+    that was imported is not imported again when later ones were captured."""
+    one, two = nameless(tmp_path, 1), nameless(tmp_path, 2)
+    whole = read_transcript(two.read_bytes())
+    groups = spans_of(
+        whole, Workplace(harness="pi"), lambda text: (text, 0), session_id="w-orders", is_over=True, start_ns=1
+    )
+    of_wire = [
+        replace(record, attributes={**record.attributes, "spanlore.source": "wire"})
+        for group in groups
+        for record in group
+    ]
+    noon_ns = 1767227400 * 10**9  # half past the first turn
+    with collecting(tmp_path / "daemon") as collector:
+        first = collector.spanlore("import", "pi", str(one), "--json")
+        collector.send([record for record in of_wire if record.start_time_ns >= noon_ns])
+        again = collector.spanlore("import", "pi", str(two), "--json")
+        rows = collector.reader.rows("SELECT count() AS n, uniqExact(response_id) AS ids FROM inferences FINAL")
+        ports = json.loads(collector.paths.daemon_file.read_bytes())
+        link = CollectorLink(ports["collector_port"], ports["clickhouse_port"], collector.paths.token())
+        typed = link.prompts("pi", noon_ns, noon_ns + 10**14)
+
+    found = [json.loads(done.stdout.splitlines()[-1])["new_spans"] for done in (first, again)]
+    assert found == [4, 0]
+    assert [(prompt.text, prompt.session_id) for prompt in typed] == [("look 1", "w-orders")]
+    assert rows == [{"n": 4, "ids": 4}]
