@@ -45,6 +45,9 @@ LIVE: Final = "spanlore.live"
 """Key in a flow's metadata: its LiveExchange."""
 OURS: Final = frozenset({b"proxy-authorization", BYPASS_HEADER.encode()})
 """Request headers addressed to this proxy; they are not forwarded."""
+MAX_PARSED_BYTES: Final = 16 * 1024**2
+"""Of requests that are running: beyond that none is kept parsed while its answer is waited for, which takes up twice
+its text. The recorder reads it again."""
 MAX_LOGGED_FAULTS: Final = 100
 """Tracebacks in the log; later faults are only counted."""
 
@@ -178,6 +181,8 @@ class CaptureAddon:
             live.injected = Injected(skipped=f"error:{type(error).__name__}")
             self._fault("request", error)
         self._arriving.discard(live)
+        if sum(len(other.sent_body) for lives in self._live.values() for other in lives) > MAX_PARSED_BYTES:
+            live.asked = None
         live.overhead_ns = time.perf_counter_ns() - started_ns
         self.overheads.add(live.overhead_ns)
 

@@ -2,7 +2,8 @@
 
 Taken in groups: each is decoded, placed in its conversation, redacted and encoded; then the group is appended to the
 spool with one fsync, and only then counts as captured; then the conversations' new states are saved. The queue is
-bounded by bytes; what does not fit is counted as lost with the reason `backlog`.
+bounded by bytes; what does not fit is counted as lost with the reason `backlog`. From `PACK_FROM_BYTES` on what comes
+is packed first, by another thread, and everything behind it goes the same way, so that the order stays.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -30,6 +32,7 @@ from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.captured import Asked, Captured
 from spanlore_proxy.capture.counters import Counters
 from spanlore_proxy.capture.logged import log_entry
+from spanlore_proxy.capture.packed import Packed, pack, unpack
 from spanlore_proxy.capture.redacting import redact_inference, redact_observation
 from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
@@ -47,6 +50,8 @@ from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 MAX_QUEUED_BYTES: Final = 256 * 1024**2
 MAX_GROUP: Final = 8
 """Recorded before one fsync. Few, since kill -9 loses what waits for it."""
+PACK_FROM_BYTES: Final = 24 * 1024**2
+"""In the queue: a burst. Less is not worth the time that packing and reading again cost."""
 URGENT_BYTES: Final = MAX_QUEUED_BYTES // 4
 """With more than this in the queue the recorder gives way to nobody."""
 MAX_LAG_NS: Final = 500_000_000
@@ -118,9 +123,11 @@ class Recorder:
         self._watch = UpstreamWatch()
         self._is_stopping = False
         self._clock_ns = clock_ns
-        self._queue: queue.SimpleQueue[Captured | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Captured | Packed | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._queued_bytes = 0
+        self._packer = ThreadPoolExecutor(1, "packer")
+        self._packing = 0
         self._oldest_ns = 0
         self._next_idle_check_s = time.monotonic() + IDLE_CHECK_S
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -135,17 +142,23 @@ class Recorder:
         size = captured.size_bytes
         with self._lock:
             is_full = self._queued_bytes + size > MAX_QUEUED_BYTES
+            is_packed = not is_full and (self._packing > 0 or self._queued_bytes > PACK_FROM_BYTES)
             if not is_full:
                 self._queued_bytes += size
+                self._packing += is_packed
         if is_full:
             self._counts.add(counters.LOST, "backlog")
-            return
-        self._queue.put(captured)
+        elif is_packed:
+            self._packer.submit(self._pack, captured, size)
+        else:
+            self._queue.put(captured)
 
     def stop(self, timeout_s: float) -> bool:
         """Records what is queued, then ends; False when that takes longer."""
-        self._is_stopping = True
-        self._queue.put(None)
+        if not self._is_stopping:
+            self._is_stopping = True
+            self._packer.submit(self._queue.put, None)  # behind what is being packed
+            self._packer.shutdown(wait=False)
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
@@ -158,6 +171,18 @@ class Recorder:
         """How long ago the exchange that is being recorded was over; 0 while there is nothing to do."""
         return self._clock_ns() - self._oldest_ns if self._oldest_ns else 0
 
+    def _pack(self, captured: Captured, size: int) -> None:
+        item: Captured | Packed = captured
+        try:
+            item = pack(captured)
+        except Exception as error:
+            # It waits as it is.
+            self._degraded("pack", error)
+        with self._lock:
+            self._queued_bytes += item.size_bytes - size
+            self._packing -= 1
+            self._queue.put(item)
+
     def _run(self) -> None:
         is_running = True
         while is_running:
@@ -168,9 +193,9 @@ class Recorder:
                 self._next_idle_check_s = time.monotonic() + IDLE_CHECK_S
                 self._guarded(self._close_idle, 0)
 
-    def _take(self) -> tuple[list[Captured], bool]:
+    def _take(self) -> tuple[list[Captured | Packed], bool]:
         """The next group, and whether there may be more."""
-        taken: list[Captured] = []
+        taken: list[Captured | Packed] = []
         try:
             item = self._queue.get(timeout=1.0)
             while item is not None:
@@ -191,16 +216,17 @@ class Recorder:
             if exchanges:
                 self._counts.add(counters.LOST, f"error:{type(error).__name__}", exchanges)
 
-    def _record(self, captured: Sequence[Captured]) -> None:
+    def _record(self, captured: Sequence[Captured | Packed]) -> None:
         group = _Group()
-        self._oldest_ns = captured[0].end_time_ns
+        first = captured[0]
+        self._oldest_ns = (first.rest if isinstance(first, Packed) else first).end_time_ns
         for item in captured:
             self._give_way(self._is_urgent)
             try:
-                self._observe(item, group)
+                self._observe(unpack(item) if isinstance(item, Packed) else item, group)
             except Exception as error:
                 # An exchange that we cannot read must not cost the others of its group.
-                _log.exception("could not decode an exchange with %s", item.head.host)
+                _log.exception("could not decode an exchange")
                 self._counts.add(counters.LOST, f"error:{type(error).__name__}")
             finally:
                 with self._lock:

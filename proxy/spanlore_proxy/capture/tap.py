@@ -50,3 +50,10 @@ class ResponseTap:
     def body(self) -> bytes:
         """What was kept."""
         return b"".join(self._chunks)
+
+    def with_body(self, body: bytes) -> ResponseTap:
+        """One that saw the same and keeps this instead."""
+        other = ResponseTap(self._clock_ns, self._on_end)
+        other.size_bytes, other._chunks = self.size_bytes, [body]
+        other.first_chunk_time_ns, other.last_chunk_time_ns = self.first_chunk_time_ns, self.last_chunk_time_ns
+        return other

@@ -13,6 +13,7 @@ import zstandard
 from aiohttp import web
 
 from spanlore.semconv import gen_ai, lore
+from spanlore_proxy.capture import addon as addon_module
 from spanlore_proxy.injection.injector import Prepared
 from support.capture_client import Answer, Connection, connected, post, tunnelled
 from support.capture_messages import AGENT_HEADERS, events, message, request_body
@@ -303,6 +304,24 @@ async def test_a_memory_is_one_insertion(tmp_path: Path, encoding: str) -> None:
     ]  # fmt: skip
     assert chat.attributes[lore.INJECTED_MEMORY_IDS] == (memory.id,)
     assert isinstance(chat.attributes[lore.OVERHEAD_NS], int)
+
+
+async def test_many_large_requests_at_once_are_not_kept_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorder reads them again, and says the same of them."""
+    give_memory(tmp_path)
+    told = []
+    for bound in (addon_module.MAX_PARSED_BYTES, 0):
+        monkeypatch.setattr(addon_module, "MAX_PARSED_BYTES", bound)
+        async with (
+            api_server(answering(message(message_id=f"msg_{bound}"))) as api,
+            running_proxy(tmp_path / str(bound), upstreams={HOST: api.url}, **ALWAYS_SHOW) as proxy,
+            agent(proxy) as connection,
+        ):
+            await connection.ask(post(request_body("one", "hello", "two"), *AGENT_HEADERS))
+            (chat,) = await proxy.collector.chats(1)
+        told.append([chat.attributes[key] for key in (gen_ai.CONVERSATION_ID, gen_ai.INPUT_MESSAGES, lore.REPOSITORY)])
+
+    assert told[0] == told[1]
 
 
 async def test_the_block_is_the_same_in_every_request_and_after_a_restart(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from spanlore.spans.record import SpanRecord
 from spanlore_proxy.capture import recorder as recorder_module
 from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
 from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.packed import pack
 from spanlore_proxy.capture.recorder import Recorder
 from spanlore_proxy.capture.redacting import redact_with
 from spanlore_proxy.capture.spool import Spool
@@ -352,3 +353,42 @@ def test_what_the_event_loop_has_read_makes_no_difference(tmp_path: Path) -> Non
     assert spans[0] == spans[1]
     assert logs[0] == logs[1]
     assert read[1].size_bytes > bare[1].size_bytes
+
+
+def test_a_burst_waits_packed_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a bound on what comes is made small; everything is recorded, once and in the order in which it came."""
+    monkeypatch.setattr(recorder_module, "PACK_FROM_BYTES", 1)
+    packed: list[int] = []
+    real = pack
+
+    def counted(item: Captured) -> Any:
+        packed.append(item.size_bytes)
+        return real(item)
+
+    monkeypatch.setattr(recorder_module, "pack", counted)
+    bodies = [request_body(f"n{n} " + "word " * 20_000) for n in range(12)]
+    with recording(tmp_path) as it:
+        for body in bodies:
+            it.recorder.submit(captured(body))
+        spans = it.end()
+
+    texts = [span.attributes[gen_ai.INPUT_MESSAGES] for span in chats(spans)]
+    assert len(packed) >= 11
+    assert [n for text in texts for n in range(12) if f"n{n} word word" in str(text)] == list(range(12))
+    assert (it.counts.count("captured"), it.counts.count("lost")) == (12, 0)
+    assert it.recorder.queued_bytes == 0
+
+
+def test_what_cannot_be_packed_waits_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of packing costs memory and no exchange."""
+    monkeypatch.setattr(recorder_module, "PACK_FROM_BYTES", -1)
+
+    def fails(item: Captured) -> Any:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(recorder_module, "pack", fails)
+    with recording(tmp_path) as it:
+        it.recorder.submit(captured())
+        assert len(chats(it.end())) == 1
+
+    assert it.counts.count("degraded", "pack") == 1

@@ -47,3 +47,13 @@ def test_the_copy_is_bounded() -> None:
 
     assert all(chunk is big for chunk in forwarded)
     assert (len(tap.body()), tap.size_bytes, tap.is_whole) == (2 * len(big), 4 * len(big), False)
+
+
+def test_a_tap_with_another_body_saw_the_same() -> None:
+    """Its times and sizes stay, whatever is kept in it."""
+    tap = ResponseTap(lambda: 7, lambda: None)
+    tap(b"hello")
+    other = tap.with_body(b"x")
+
+    assert (other.body(), other.size_bytes, other.is_whole) == (b"x", 5, True)
+    assert (other.first_chunk_time_ns, other.last_chunk_time_ns) == (7, 7)

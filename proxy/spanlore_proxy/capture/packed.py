@@ -1,0 +1,89 @@
+"""An exchange that has to wait for the recorder, made small.
+
+A request of 1 MB that waits holds on to four: as it came, as it left, and parsed, which is twice its text. What left is
+what came and the insertions, the rest can be read again, and text compresses; so what waits behind a burst takes up a
+fifteenth, and the bound on the queue is not reached by sixty agents that say a megabyte each at once.
+
+Only what can be made again exactly is packed: bodies without a content encoding, which are most. WebSocket messages
+refer to those before them and are left as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import zstandard
+
+from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
+from spanlore_proxy.capture.tap import ResponseTap
+from spanlore_proxy.conversation.agent import Identity
+from spanlore_proxy.injection.rewrite import weave
+from spanlore_proxy.wire.codecs import read_request
+from spanlore_proxy.wire.request import MalformedRequestError
+
+LEVEL: Final = 1
+MIN_BYTES: Final = 16 * 1024
+"""Of a request; a smaller one is not worth it."""
+_SWITCHING: Final = 101
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Stands for a `Captured` in the queue."""
+
+    rest: Captured
+    """The exchange without its bodies."""
+    sent: bytes
+    answer: ResponseTap | None
+    """Both compressed."""
+    identity: Identity | None
+    """None when the request was never read."""
+    is_changed: bool
+    """Something was inserted."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory it holds on to, roughly."""
+        answered = len(self.answer.body()) if self.answer is not None else 0
+        return 2048 + len(self.sent) + answered + sum(len(insertion.data) for insertion in self.rest.insertions)
+
+
+def pack(captured: Captured) -> Packed | Captured:
+    """The exchange made small; itself where that is not possible. Safe from any thread."""
+    body = captured.sent_body
+    if len(body) < MIN_BYTES or captured.plain_body is not body or captured.status_code == _SWITCHING:
+        return captured
+    is_changed = captured.forwarded_body is not body
+    if is_changed and not captured.insertions:
+        return captured
+    compress = zstandard.ZstdCompressor(level=LEVEL).compress
+    tap = captured.tap
+    return Packed(
+        rest=replace(captured, sent_body=b"", plain_body=b"", forwarded_body=b"", tap=None, asked=None),
+        sent=compress(body),
+        answer=tap.with_body(compress(tap.body())) if tap is not None else None,
+        identity=captured.asked.identity if captured.asked is not None else None,
+        is_changed=is_changed,
+    )
+
+
+def unpack(packed: Packed) -> Captured:
+    """The exchange as it was."""
+    decompress = zstandard.ZstdDecompressor().decompress
+    body, rest, tap = decompress(packed.sent), packed.rest, packed.answer
+    asked = None
+    if packed.identity is not None:
+        try:
+            request = read_request(body, rest.head.endpoint)
+        except MalformedRequestError:
+            request = None
+        asked = Asked(request_exchange(rest.head, body), request, packed.identity)
+    return replace(
+        rest,
+        sent_body=body,
+        plain_body=body,
+        forwarded_body=weave(body, rest.insertions) if packed.is_changed else body,
+        tap=tap.with_body(decompress(tap.body())) if tap is not None else None,
+        asked=asked,
+    )

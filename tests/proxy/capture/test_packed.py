@@ -1,0 +1,86 @@
+import dataclasses
+import random
+
+import pytest
+
+from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
+from spanlore_proxy.capture.packed import MIN_BYTES, Packed, pack, unpack
+from spanlore_proxy.conversation.agent import identify
+from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert
+from spanlore_proxy.wire.codecs import read_request
+from support.capture_exchanges import captured
+from support.capture_messages import request_body
+
+WORDS = ["path", "module", "error", "build", "test", "cache", "value"]
+
+
+def long_body() -> bytes:
+    chance = random.Random(1)
+    return request_body(" ".join(chance.choices(WORDS, k=MIN_BYTES)))
+
+
+def read(body: bytes) -> Captured:
+    """An exchange with something inserted, as the addon hands it over."""
+    plain = captured(body)
+    request = read_request(body, plain.head.endpoint)
+    exchange = request_exchange(plain.head, body)
+    done = insert(body, request, [Addition(SYSTEM, "remembered")])
+    asked = Asked(exchange, request, identify(exchange, request, plain.head.endpoint))
+    return dataclasses.replace(plain, forwarded_body=done.body, insertions=done.insertions, asked=asked)
+
+
+def same(one: Captured, other: Captured) -> bool:
+    assert one.tap is not None and other.tap is not None
+    first, second = (
+        (tap.body(), tap.size_bytes, tap.first_chunk_time_ns, tap.last_chunk_time_ns) for tap in (one.tap, other.tap)
+    )
+    return first == second and dataclasses.replace(one, tap=None) == dataclasses.replace(other, tap=None)
+
+
+def test_what_waits_is_small_and_comes_back_as_it_was() -> None:
+    """Bodies byte for byte, the insertion at its place, the request read again, the same agent, the answer's times."""
+    before = read(long_body())
+    packed = pack(before)
+
+    assert isinstance(packed, Packed)
+    assert packed.size_bytes < before.size_bytes / 8
+    assert same(unpack(packed), before)
+
+
+def test_an_untouched_body_stays_the_same_object() -> None:
+    """By that it is told that nothing was inserted."""
+    packed = pack(captured(long_body()))
+    assert isinstance(packed, Packed)
+    after = unpack(packed)
+
+    assert after.forwarded_body is after.sent_body is after.plain_body
+    assert after.asked is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"plain_body": b"{}" * MIN_BYTES},
+        {"status_code": 101},
+        {"forwarded_body": b"something else"},
+        {"sent_body": b"{}", "plain_body": b"{}", "forwarded_body": b"{}"},
+    ],
+    ids=["encoded", "websocket", "changed-unknown-how", "short"],
+)
+def test_what_could_not_be_made_again_is_left_as_it_is(changes: dict[str, object]) -> None:
+    """And so is what is not worth it."""
+    before = dataclasses.replace(captured(long_body()), **changes)  # type: ignore[arg-type]
+
+    assert pack(before) is before
+
+
+def test_a_body_that_is_no_json_waits_like_any_other() -> None:
+    """It was not read the first time either."""
+    body = b"not json " * MIN_BYTES
+    plain = captured(body)
+    exchange = request_exchange(plain.head, body)
+    before = dataclasses.replace(plain, asked=Asked(exchange, None, identify(exchange, None, plain.head.endpoint)))
+    packed = pack(before)
+
+    assert isinstance(packed, Packed)
+    assert same(unpack(packed), before)
