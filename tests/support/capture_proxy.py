@@ -76,10 +76,12 @@ async def running_proxy(
     grace_s: float = 0.5,
     **settings: Any,
 ) -> AsyncIterator[RunningProxy]:
-    """The proxy with these settings, one known run, and its state in `folder`."""
+    """The proxy with these settings, one known run, and its state in `folder`. On a busy machine the deadline of
+    injection would decide what a test sees; it has time here."""
     paths = state_in(folder)
     async with collecting(collector or Collector()) as collector:
-        chosen = Settings.model_validate({"collector": {"port": collector.port}, **settings})
+        injection = {"deadline_ms": 10_000, **settings.pop("injection", {})}
+        chosen = Settings.model_validate({"collector": {"port": collector.port}, "injection": injection, **settings})
         listening = listening or listen(0)
         port = listening.getsockname()[1]
         async with serving(chosen, paths, listening, grace_s=grace_s) as service:
