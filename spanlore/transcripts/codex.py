@@ -8,7 +8,8 @@ from typing import Any, Final
 from spanlore.genai.inference import Usage
 from spanlore.genai.messages import Part, Reasoning, Text, ToolCall, ToolResult
 from spanlore.transcripts.events import Answered, Compacted, Event, Mark, Result, Said, Stopped, Transcript
-from spanlore.transcripts.loose import Lines, mapping, nanoseconds, number, objects, parsed, string, text_of
+from spanlore.transcripts.lined import read_lined
+from spanlore.transcripts.loose import mapping, nanoseconds, number, objects, parsed, string, text_of
 
 HARNESS: Final = "codex"
 _REQUEST: Final = "## My request for Codex:"
@@ -21,20 +22,7 @@ _ITEMS: Final = frozenset(
 
 def read(data: bytes) -> Transcript:
     """The transcript of one rollout."""
-    lines, reader = Lines(data), _Reader()
-    for line, event in lines:
-        reader.take(line, event)
-    about = reader.about
-    return Transcript(
-        HARNESS,
-        about.get("id", ""),
-        about.get("cli_version", ""),
-        about.get("cwd", ""),
-        about.get("branch", ""),
-        tuple(reader.events),
-        lines.count,
-        lines.malformed,
-    )
+    return read_lined(data, HARNESS, _Reader(), session="id", version="cli_version")
 
 
 class _Reader:

@@ -9,7 +9,8 @@ from typing import Any, Final
 from spanlore.genai.inference import Usage
 from spanlore.genai.messages import Part, Reasoning, Text, ToolCall, ToolResult
 from spanlore.transcripts.events import Answered, Compacted, Event, Mark, Result, Said, Stopped, Transcript
-from spanlore.transcripts.loose import Lines, mapping, nanoseconds, number, objects, parsed, string, text_of
+from spanlore.transcripts.lined import read_lined
+from spanlore.transcripts.loose import mapping, nanoseconds, number, objects, parsed, string, text_of
 
 HARNESS: Final = "copilot-cli"
 _EXIT: Final = re.compile(
@@ -23,20 +24,7 @@ _EXIT_LINE: Final = re.compile(r"(?:\A|\n)\s*exit code:? (-?\d{1,7})\s*\Z", re.I
 
 def read(data: bytes) -> Transcript:
     """The transcript of one file."""
-    lines, reader = Lines(data), _Reader()
-    for line, event in lines:
-        reader.take(line, event)
-    about = reader.about
-    return Transcript(
-        HARNESS,
-        about.get("sessionId", ""),
-        about.get("copilotVersion", ""),
-        about.get("cwd", ""),
-        about.get("branch", ""),
-        tuple(reader.events),
-        lines.count,
-        lines.malformed,
-    )
+    return read_lined(data, HARNESS, _Reader(), session="sessionId", version="copilotVersion")
 
 
 class _Reader:

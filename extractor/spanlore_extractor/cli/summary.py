@@ -83,6 +83,8 @@ def text_of(summary: Summary) -> str:
     ]
     if summary.task:
         lines.append(f"Last asked: {summary.task}")
+    if summary.suggested_next:
+        lines.append(f"Next, perhaps: {summary.suggested_next}")
     resolved = [f"{item.error} -> {item.fix}" for item in summary.resolved]
     for title, items in (
         ("Decisions", summary.decisions),

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 from spanlore.genai.inference import CallClass
 from spanlore.spans.place import Channel
@@ -27,6 +29,9 @@ MAX_GOAL_CHARS: Final = 200
 MAX_ITEMS: Final = 12
 """Of each sort; what is left out is counted."""
 MAX_ITEM_CHARS: Final = 160
+_LISTS: Final = frozenset({"todowrite", "update_plan", "write_todos"})
+"""Tools by which agents keep a list of what they are to do."""
+_TEXTS: Final = ("content", "step", "description")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,9 @@ class Summary:
     """Errors that nothing answered."""
     questions: tuple[str, ...] = ()
     """What the agent asked last, and nobody answered."""
+    suggested_next: str = ""
+    """What was left to do: the first open item of the agent's own list, else what it asked last, else the last error
+    that nothing answered. '' when nothing tells."""
     confirmed: tuple[str, ...] = ()
     left_out: int = 0
     """Items beyond `MAX_ITEMS` of a sort."""
@@ -86,6 +94,7 @@ def summarise(session: MinedSession, window_ns: int) -> Summary:
     ]
     open_lines = [_clip(drop.failure.error_line) for one in found for drop in one.drops if drop.failure.error_line]
     settled = {item.error for item in resolved}
+    unresolved = [line for line in open_lines if line not in settled]
     kept = _Kept()
     return Summary(
         session_id=session.session_id,
@@ -99,8 +108,9 @@ def summarise(session: MinedSession, window_ns: int) -> Summary:
         decisions=kept.of(decisions),
         files=kept.of(_files(session)),
         resolved=kept.of(resolved),
-        unresolved=kept.of([line for line in open_lines if line not in settled]),
+        unresolved=kept.of(unresolved),
         questions=kept.of(questions),
+        suggested_next=_open_item(main) or (questions or unresolved or [""])[-1],
         confirmed=kept.of(confirmed),
         left_out=kept.left_out,
         counts=_counts(steps),
@@ -144,6 +154,32 @@ def _questions(conversation: Conversation) -> list[str]:
     if not isinstance(last, AgentStep):
         return []
     return [_clip(sentence) for sentence in sentences(last.text[-600:]) if sentence.endswith("?")]
+
+
+def _open_item(conversations: Sequence[Conversation]) -> str:
+    """The first item of the agent's newest list that is not done, the one in progress before others."""
+    steps = [step for one in conversations for step in one.steps if isinstance(step, ToolStep)]
+    newest = next((step for step in reversed(steps) if step.tool_name.lower() in _LISTS), None)
+    items = items_of(newest) if newest is not None else []
+    open_items = sorted((item for item in items if item[0] != "completed"), key=lambda item: item[0] != "in_progress")
+    return _clip(open_items[0][1]) if open_items else ""
+
+
+def items_of(step: ToolStep) -> list[tuple[str, str]]:
+    """(status, text) of the items of a list that an agent keeps: Claude Code's and OpenCode's, Codex's, Gemini CLI's.
+    [] when the arguments were cut."""
+    try:
+        data = orjson.loads(step.arguments)
+    except orjson.JSONDecodeError:
+        return []
+    if not isinstance(data, dict):
+        return []
+    listed: list[Any] = next((data[name] for name in ("todos", "plan") if isinstance(data.get(name), list)), [])
+    return [
+        (str(item.get("status") or "pending"), str(next((item[key] for key in _TEXTS if item.get(key)), "")))
+        for item in listed
+        if isinstance(item, dict) and item.get("status") != "cancelled"
+    ]
 
 
 def _fix(step: ToolStep, session: MinedSession) -> str:

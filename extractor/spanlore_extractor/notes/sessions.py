@@ -62,6 +62,7 @@ def _observations(summary: Summary) -> list[Observation]:
     told += [("error_resolved", f"{item.error}: {item.fix}") for item in summary.resolved]
     told += [("error_open", text) for text in summary.unresolved]
     told += [("open_question", text) for text in summary.questions]
+    told.append(("suggested_next", summary.suggested_next))
     told += [("confirmed", text) for text in summary.confirmed]
     return [Observation(category, clip(text, MAX_CHARS)) for category, text in told if text.strip()]
 
