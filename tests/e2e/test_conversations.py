@@ -167,6 +167,23 @@ def test_codex_compaction_goes_on_in_the_same_conversation() -> None:
     assert said(onward) == [("user_message", "thanks")]
 
 
+@pytest.mark.parametrize("is_sealed", [True, False], ids=["sealed", "in-words"])
+def test_codex_compaction_of_a_first_turn(*, is_sealed: bool) -> None:
+    """All that went before the model's first answer is kept, and the summary stands where the answer stood."""
+    agent = codex()
+    items = [*OPENING, item("user", "build it")]
+    agent.responses(items, function("c1", cmd="make"), tools=TOOLS)
+    asks = item("user", "You are performing a CONTEXT CHECKPOINT COMPACTION. Create a summary.")
+    trigger = {"type": "compaction_trigger"} if is_sealed else asks
+    agent.responses([*items, function("c1", cmd="make"), output("c1"), trigger], item("assistant", "It builds."))
+    words = item("user", "Another language model started to solve this problem. It builds.")
+    summary = {"type": "compaction", "encrypted_content": "gAAA"} if is_sealed else words
+    after = agent.responses([*items, summary], item("assistant", "Built."), tools=TOOLS)
+
+    assert after.observation.place.is_compacted
+    assert (said(after), outcomes(after), ends(after)) == ([], [], [(0, "completed")])
+
+
 def test_codex_resume_is_the_same_session() -> None:
     """Another process sends the whole history with the same ids: only the new prompt is new."""
     agent = codex()
@@ -272,6 +289,24 @@ def test_opencode_compaction() -> None:
     assert summary.observation.place.call_class is CallClass.COMPACTION
     assert {session(one) for one in (first, summary, after)} == {"ses_main"}
     assert said(summary) == said(after) == []
+
+
+def test_opencode_compaction_between_two_turns() -> None:
+    """Nothing of the history is kept; the question before the summary tells, and nobody asked it."""
+    agent = opencode()
+    agent.messages([turn("user", text("build it"))], text("Built."), tools=BASH)
+    past = [turn("user", text("What did we do so far?")), turn("assistant", text("We built it."))]
+    ask = "Continue if you have next steps, or stop and ask for clarification."
+    after = agent.messages([*past, turn("user", text(ask))], text("Nothing left."), tools=BASH)
+    onward = agent.messages(
+        [*past, turn("user", text(ask)), turn("assistant", text("Nothing left.")), turn("user", text("and test"))],
+        text("Green."),
+        tools=BASH,
+    )
+
+    assert after.observation.place.is_compacted and conversation(onward) == conversation(after)
+    assert [(turn.turn_index, turn.inferences, turn.revision) for turn in after.observation.turns] == [(0, 2, 1)]
+    assert said(onward) == [("user_message", "and test")] and place(onward)[0] == 1
 
 
 # --- Gemini CLI ----------------------------------------------------------------------------------------------------

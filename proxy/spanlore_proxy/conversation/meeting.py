@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.genai.messages import content_hash
 from spanlore.harness.human import scan
 from spanlore.harness.preamble import AIDER, opening_text
 from spanlore.spans.ids import conversation_id_of, tool_span_id
+from spanlore_proxy.conversation.agent import texts_of
 from spanlore_proxy.conversation.chain import DIGEST_BYTES, Alignment, Fit, align, chain_hash, common_prefix, length
 from spanlore_proxy.conversation.inference import Seen
 from spanlore_proxy.conversation.launches import find_launch
 from spanlore_proxy.conversation.state import ConversationState, Launch
 from spanlore_proxy.conversation.view import View
+from spanlore_proxy.wire.openai_responses.kinds import COMPACTIONS, kind_of
 
 _SHARED_FOR_FORK: Final = 3
 """Messages that two conversations must share before one is taken for a branch of the other."""
 _ANSWERS_FOR_RESUME: Final = 2
+_ASKS_FOR_PAST: Final = "What did we do so far?"
+"""What OpenCode puts before the summary, which stands as the model's answer to it."""
 _RANKS: Final = {Fit.REPEATS: 3, Fit.CONTINUES: 2, Fit.REWRITTEN: 1}
 
 
@@ -88,6 +92,9 @@ def find(
     """
     best = best_fit(seen, view, group)
     if best is not None:
+        if best.alignment.fit is Fit.CONTINUES and _brings_summary(seen, view, best):
+            # The history was short enough to be kept: the summary stands where the answer to it stood.
+            return Found(best.state, Alignment(Fit.UNRELATED, 0), is_compacted=True)
         if best.alignment.fit in (Fit.REPEATS, Fit.CONTINUES):
             return best
         if _is_compacted(seen, view, best.state):
@@ -112,7 +119,11 @@ def _compacted_in_run(
 ) -> ConversationState | None:
     """The conversation of a client that names no session, when it begins with a summary now: the one of its run that
     shares the most messages with it, else the one used last."""
-    if seen.identity.session_id or seen.identity.call_class is not CallClass.MAIN or not _has_summary(view):
+    if (
+        seen.identity.session_id
+        or seen.identity.call_class is not CallClass.MAIN
+        or not _begins_with_summary(seen, view)
+    ):
         return None
     peers = [state for state in of_run(seen, everything()) if state.call_class is CallClass.MAIN]
     new = _digests(view.chain)
@@ -130,8 +141,21 @@ def of_run(seen: Seen, states: Iterable[ConversationState]) -> list[Conversation
     ]
 
 
-def _has_summary(view: View) -> bool:
-    return any(scan(view.message(index)).is_summary for index in range(min(view.opening + 2, len(view))))
+def _begins_with_summary(seen: Seen, view: View) -> bool:
+    return _has_summary(seen, view, range(min(view.opening + 2, len(view))))
+
+
+def _has_summary(seen: Seen, view: View, indices: Iterable[int]) -> bool:
+    asks = _ASKS_FOR_PAST if seen.identity.harness == "opencode" else None
+    return any(
+        kind_of(raw) in COMPACTIONS or scan(view.message(index)).is_summary or (asks and asks in _texts(raw))
+        for index in indices
+        for raw in (view.raw_messages[index],)
+    )
+
+
+def _texts(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(text.strip() for text in texts_of(raw.get("content")))
 
 
 def _digests(chain: bytes) -> set[bytes]:
@@ -143,7 +167,13 @@ def _is_compacted(seen: Seen, view: View, known: ConversationState) -> bool:
     if seen.identity.is_compacted:
         return True
     unchanged = common_prefix(known.chain, view.chain)
-    return any(scan(view.message(i)).is_summary for i in range(unchanged, min(view.opening + 2, len(view))))
+    return _has_summary(seen, view, range(unchanged, min(view.opening + 2, len(view))))
+
+
+def _brings_summary(seen: Seen, view: View, best: Found) -> bool:
+    first = best.alignment.new_from
+    is_without_answer = bool(best.state.echo) and first == length(best.state.chain)
+    return is_without_answer and _has_summary(seen, view, range(first, min(first + 2, len(view))))
 
 
 def _newborn(
@@ -160,7 +190,7 @@ def _newborn(
     origin, shared = _origin(view, nearest, everything)
     if origin is None and not seen.identity.session_id:
         origin, shared = resumed_from(seen, view, everything())
-        if origin is None and _has_summary(view):
+        if origin is None and _begins_with_summary(seen, view):
             origin = summarised
     session, is_inferred = _session(seen, view, has_namesake=nearest is not None)
     identity = seen.identity
