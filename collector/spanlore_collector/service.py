@@ -141,7 +141,7 @@ class Service:
         idle = release_when_idle(lambda: not writer.waiting_bytes, lambda: writer.counters.batches)
         self._stack.callback(asyncio.create_task(idle, name="release").cancel)
         MemoryRoutes(table, writer).add_to(app)
-        RecallRoutes(table, sharing).add_to(app)
+        RecallRoutes(table, sharing, self._settings.recall.backend).add_to(app)
         LedgerRoutes(writer).add_to(app)
         StoreRoutes(self._store, writer, cluster).add_to(app)
         StatusRoutes(self._store, writer, table, metrics, self._paths, time.time_ns()).add_to(app)

@@ -1,16 +1,20 @@
 """A question to memory, and every step of the answer: what was looked at, how it scored, what was cut and why.
 
 What an agent would be shown behind a prompt of these words is what is left without a cut; a person may look at the
-rest.
+rest. Words are looked for always (`Backend.KEYWORD`); where vectors are at hand, what is near in meaning is found too,
+and the two orders are fused. Nearness alone never makes a memory clear enough to be shown unasked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from spanlore.memory.memory import Memory
 from spanlore.recall.budget import count_tokens
+from spanlore.recall.fusion import fuse
+from spanlore.recall.index import Hit
 from spanlore.recall.snapshot import Snapshot
 
 FRAME_TOKENS: Final = 30
@@ -30,11 +34,31 @@ class Question:
     sub_path: str = ""
     limit: int = 8
     budget_tokens: int = 250
+    kind: str = ""
+    """Only memories of this kind."""
+    path: str = ""
+    """Only those that name this file, or something in this directory."""
+    branch: str = ""
+    """Only those learned on this branch, or on none in particular."""
+
+    def wants(self, memory: Memory) -> bool:
+        """Whether the memory is one of those asked for. (Where it may be shown at all, the snapshot knows.)"""
+        is_of_kind = not self.kind or memory.kind.value == self.kind
+        is_of_branch = not self.branch or memory.branch in ("", self.branch)
+        return is_of_kind and is_of_branch and (not self.path or _names(memory, self.path))
+
+
+class Meaning(Protocol):
+    """What finds memories by meaning (`spanlore.recall.meaning`)."""
+
+    def nearest(self, query: str, limit: int, admits: Callable[[Memory], bool]) -> list[tuple[Memory, float]]:
+        """(memory, similarity), nearest first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory that shares words with the question."""
+    """A memory that shares words with the question, or is near it in meaning."""
 
     memory: Memory
     score: float
@@ -45,11 +69,24 @@ class Candidate:
     cut: str
     """Why an agent would not be shown it: unclear (too little in common), same_slot (a better one speaks of the same),
     budget, limit; '' when it would be."""
+    keyword_rank: int = 0
+    """Its place by words, from 1; 0 when it shares none."""
+    meaning_rank: int = 0
+    """Its place by meaning, from 1; 0 when it is not near, or nobody looked."""
+    similarity: float = 0.0
+    """Cosine of its vector and the question's."""
 
 
-def answer(snapshot: Snapshot, question: Question) -> list[Candidate]:
-    """The candidates, best first; at most four times the limit."""
-    hits = snapshot.search(question.scope, question.harness, question.query, question.limit * 4, question.sub_path)
+def answer(snapshot: Snapshot, question: Question, meaning: Meaning | None = None) -> list[Candidate]:
+    """The candidates, best first; at most four times the limit from words, and as many from `meaning`."""
+    most = question.limit * 4
+    hits = snapshot.search(question.scope, question.harness, question.query, most, question.sub_path, question.wants)
+    admits = snapshot.admission(question.scope, question.harness, question.sub_path, question.wants)
+    near = meaning.nearest(question.query, most, admits) if meaning is not None else []
+    by_word = {hit.memory.id: number for number, hit in enumerate(hits, 1)}
+    by_meaning = {memory.id: (number, similarity) for number, (memory, similarity) in enumerate(near, 1)}
+    if near:
+        hits = _fused(hits, [memory for memory, _ in near])
     left, shown = question.budget_tokens - FRAME_TOKENS, 0
     slots: set[tuple[str, str, str]] = set()
     out: list[Candidate] = []
@@ -69,8 +106,29 @@ def answer(snapshot: Snapshot, question: Question) -> list[Candidate]:
         else:
             left, shown = left - tokens, shown + 1
             slots.add(slot)
-        out.append(Candidate(memory, hit.score, hit.coverage, hit.matched, tokens, cut))
+        rank, similarity = by_meaning.get(memory.id, (0, 0.0))
+        out.append(
+            Candidate(
+                memory, hit.score, hit.coverage, hit.matched, tokens, cut, by_word.get(memory.id, 0), rank, similarity
+            )
+        )
     return out
+
+
+def _fused(hits: list[Hit], near: list[Memory]) -> list[Hit]:
+    found = {memory.id: Hit(memory, 0.0, 0.0, (), is_clear=False) for memory in near}
+    found.update((hit.memory.id, hit) for hit in hits)
+    order = fuse([hit.memory.id for hit in hits], [memory.id for memory in near])
+    return [found[name] for name in order]
+
+
+def _names(memory: Memory, path: str) -> bool:
+    """Whether it is about that file, or about something in that directory."""
+    wanted = path.strip("/").removeprefix("./")
+    named = [anchor.file or anchor.name for anchor in memory.anchors]
+    named += [memory.subject, memory.value, memory.sub_path]
+    is_below = any(name == wanted or name.startswith(f"{wanted}/") for name in named if name)
+    return is_below or f"`{wanted}`" in memory.text or f"`{wanted}/" in memory.text
 
 
 def candidate_to_json(candidate: Candidate) -> dict[str, Any]:
@@ -93,4 +151,7 @@ def candidate_to_json(candidate: Candidate) -> dict[str, Any]:
         "matched": list(candidate.matched),
         "tokens": candidate.tokens,
         "cut": candidate.cut,
+        "keyword_rank": candidate.keyword_rank,
+        "meaning_rank": candidate.meaning_rank,
+        "similarity": round(candidate.similarity, 4),
     }

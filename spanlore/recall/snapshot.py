@@ -9,7 +9,7 @@ are counted once; the next snapshot takes them over.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -99,13 +99,32 @@ class Snapshot:
             if suits(memory, harness) and memory.holds_in(sub_path) and self.sharing.lets(memory, scope)
         )
 
-    def search(self, scope: str, harness: str, query: str, limit: int, sub_path: str = "") -> list[Hit]:
-        """Memories of the repository, its upstream and the user that hold for the harness and share words with the
-        query, best first."""
+    def admission(
+        self, scope: str, harness: str, sub_path: str = "", wants: Callable[[Memory], bool] | None = None
+    ) -> Callable[[Memory], bool]:
+        """Whether a memory may be shown there: of the repository, its upstream or the user, and holding for the
+        harness and the directory; and whether it is one of those wanted."""
+        scopes = frozenset(self.sharing.scopes(scope))
 
         def admits(memory: Memory) -> bool:
-            return suits(memory, harness) and memory.holds_in(sub_path) and self.sharing.lets(memory, scope)
+            is_eligible_here = suits(memory, harness) and memory.holds_in(sub_path)
+            is_let = is_eligible_here and memory.scope in scopes and self.sharing.lets(memory, scope)
+            return is_let and (wants is None or wants(memory))
 
+        return admits
+
+    def search(
+        self,
+        scope: str,
+        harness: str,
+        query: str,
+        limit: int,
+        sub_path: str = "",
+        wants: Callable[[Memory], bool] | None = None,
+    ) -> list[Hit]:
+        """Memories of the repository, its upstream and the user that hold for the harness and share words with the
+        query, best first; only those wanted."""
+        admits = self.admission(scope, harness, sub_path, wants)
         hits = [
             hit
             for name in self.sharing.scopes(scope)

@@ -235,6 +235,15 @@ class WebSettings(_Section):
     port: int = Field(7720, ge=0, le=65535, description="Port of the web page and its HTTP API; 0 takes a free one.")
 
 
+class RecallSettings(_Section):
+    """How memories are found when somebody asks."""
+
+    backend: Literal["keyword", "hybrid", "none"] = Field(
+        "keyword",
+        description="Of `recall`, API and MCP: keyword; hybrid adds meaning (extra `embeddings`); none finds nothing.",
+    )
+
+
 class Settings(_Section):
     """All settings of one spanlore installation."""
 
@@ -258,6 +267,7 @@ class Settings(_Section):
     capture: CaptureSettings = Field(default_factory=lambda: CaptureSettings())
     mining: MiningSettings = Field(default_factory=lambda: MiningSettings())
     memory: MemorySettings = Field(default_factory=lambda: MemorySettings())
+    recall: RecallSettings = Field(default_factory=lambda: RecallSettings())
     judge: JudgeSettings = Field(default_factory=lambda: JudgeSettings())
     notes: NotesSettings = Field(default_factory=lambda: NotesSettings())
     web: WebSettings = Field(default_factory=lambda: WebSettings())

@@ -1,5 +1,6 @@
 """`spanlore eval detectors`: precision and recall on a folder with labelled sessions. `spanlore eval memories`: what
-such a folder would be remembered of, for reading. `spanlore eval effect`: planted effects of memories, found or not."""
+such a folder would be remembered of, for reading. `spanlore eval effect`: planted effects of memories, found or not.
+`spanlore eval recall`: questions in other words than the memories', found or not, by words and by meaning."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ from spanlore.main import group
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `eval detectors`, `eval memories` and `eval effect`."""
+    """Adds `eval detectors`, `eval memories`, `eval effect` and `eval recall`."""
     evaluations = group(app, "eval", "Measure what is understood and learned, on recordings.")
     evaluations.command("detectors")(detectors)
     evaluations.command("memories")(memories)
     evaluations.command("effect")(planted)
+    evaluations.command("recall")(recalled)
 
 
 def detectors(
@@ -79,3 +81,15 @@ def memories(
     if as_json:
         counts = {"sessions": corpus.sessions, "candidates": corpus.candidates, "skipped_files": corpus.skipped}
         typer.echo(json.dumps({"bench": "eval memories", "rows": rows, **counts}))
+
+
+def recalled(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
+) -> None:
+    """Find the memory that answers a question, among 36, 1,000 and 10,000: by words, and by words and meaning."""
+    from spanlore_extractor.evaluation.recalling import evaluate, table
+
+    result = evaluate()
+    typer.echo(table(result))
+    if as_json:
+        typer.echo(json.dumps(result))

@@ -37,7 +37,10 @@ def recall(
         ),
     ] = "",
     kind: Annotated[str, typer.Option(help="Only of this kind: usage, environment, correction, …")] = "",
+    path: Annotated[str, typer.Option(help="Only what names this file or directory, from the repository's root.")] = "",
+    branch: Annotated[str, typer.Option(help="Leave out what was learned on other branches.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 8,
+    backend: Annotated[str, typer.Option(help="keyword, hybrid or none, instead of recall.backend.")] = "",
     as_json: Json = False,
 ) -> None:
     """Ask memory as the proxy does for a prompt."""
@@ -48,8 +51,9 @@ def recall(
             fail("this is not inside a git repository. Go to one, or say --scope SCOPE or --scope user.", USAGE)
         where, sub_path = place.scope, place.sub_path
     asked = {"q": " ".join(query), "scope": where, "harness": agent, "sub_path": sub_path, "limit": str(limit)}
-    document = ask(asked)
-    found = [item for item in document["candidates"] if not kind or item["kind"] == kind]
+    asked |= {"kind": kind, "path": path, "branch": branch, "backend": backend}
+    document = ask({name: value for name, value in asked.items() if value})
+    found = document["candidates"]
     shown = found if explain else [item for item in found if item["cut"] in ("", "unclear")][:limit]
     if as_json:
         import json
@@ -58,12 +62,17 @@ def recall(
         return
     from spanlore.terminal import write
 
+    if document["backend"] == "none":
+        typer.echo("recall.backend is none, so nothing is looked up. Ask with --backend keyword.", err=True)
+        return
     if not shown:
         typer.echo(f"Nothing is known about that in {where}.", err=True)
         return
     write("\n".join(lines(shown, explain=explain)))
     if explain:
-        write(f"\n{document['memories']} memories looked through in {document['took_ms']:.1f} ms")
+        write(
+            f"\n{document['memories']} memories looked through in {document['took_ms']:.1f} ms, {document['backend']}"
+        )
 
 
 def lines(candidates: list[dict[str, Any]], *, explain: bool) -> list[str]:
@@ -84,8 +93,13 @@ def lines(candidates: list[dict[str, Any]], *, explain: bool) -> list[str]:
             verdict = f"cut: {item['cut']}" if item["cut"] else "would be shown"
             numbers = f"score {item['score']:.2f}, coverage {item['coverage']:.0%}, {item['tokens']} tokens"
             out.append(f"    {verdict} · {numbers}")
+            ranks = [f"by words {item['keyword_rank'] or '–'}"]
+            if item["meaning_rank"]:
+                ranks.append(f"by meaning {item['meaning_rank']} ({item['similarity']:.2f})")
+            out.append(f"    rank {', '.join(ranks)}")
             out += textwrap.wrap(
-                f"matched {', '.join(item['matched'])} · {item['kind']}, {item['status']}, {item['scope']}",
+                f"matched {', '.join(item['matched']) or 'no word'} · {item['kind']}, {item['status']}, "
+                f"{item['scope']}",
                 80, initial_indent="    ", subsequent_indent="    ",
             )  # fmt: skip
     return out

@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
+from spanlore.embedding.static import EmbeddingsMissingError, load_embed
 from spanlore.memory import stated
 from spanlore.memory.changes import shape_of
 from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Memory, Status
 from spanlore.memory.operations import Operation
 from spanlore.memory.sharing import Sharing
+from spanlore.recall.answer import Question, answer
 from spanlore.recall.snapshot import Snapshot
 from spanlore.recall.terms import terms
 from spanlore.redaction.redact import Redactor
@@ -265,11 +267,26 @@ class Desk:
         known for sure."""
         place = self.workplace
         if query.strip():
-            hits = known.search(place.scope, "", query, MAX_LIMIT, place.sub_path)
-            found = [hit.memory for hit in hits if admits(hit.memory)]
+            found = [memory for memory in self._found(known, query) if admits(memory)]
         else:
             found = list(islice(filter(admits, known.in_scope(place.scope, "", place.sub_path)), limit))
         return found[:limit]
+
+    def _found(self, known: Snapshot, query: str) -> list[Memory]:
+        """By words, or by words and meaning, as `recall.backend` says."""
+        place, backend = self.workplace, self.settings.recall.backend
+        if backend == "none":
+            return []
+        meaning = None
+        if backend == "hybrid":
+            from spanlore.recall.meaning import Meanings
+
+            try:
+                meaning = Meanings.of(known.in_scope(place.scope, "", place.sub_path), load_embed())
+            except EmbeddingsMissingError as error:
+                raise DeskError(str(error)) from None
+        question = Question(query, place.scope, "", place.sub_path, MAX_LIMIT)
+        return [candidate.memory for candidate in answer(known, question, meaning)]
 
     def _contexts(self, client: MemoryClient) -> Contexts:
         return Contexts.from_json(client.mining_state(key_of(self.workplace.scope)))

@@ -44,6 +44,28 @@ def test_what_is_known_is_told(collector: Collecting, known: list[Memory]) -> No
     assert max(map(len, lines)) <= 80
 
 
+def test_explain_tells_both_ranks(collector: Collecting, known: list[Memory]) -> None:
+    """By words and by meaning, with --backend hybrid."""
+    asked = ("recall", "--scope", SCOPE, "--explain", "--backend", "hybrid", "database migration with alembic")
+    text = spanlore(collector, *asked).stdout
+
+    assert "rank by words 1, by meaning" in text
+    assert "ms, hybrid" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_filters_and_no_backend(collector: Collecting, known: list[Memory]) -> None:
+    """Only of that kind, path or branch; `none` says that nothing was looked up."""
+    asked = ("recall", "--scope", SCOPE, "alembic", "--json")
+    found: Any = json.loads(spanlore(collector, *asked, "--path", "make db", "--branch", "main").stdout)
+    none = spanlore(collector, "recall", "--scope", SCOPE, "alembic", "--backend", "none")
+
+    assert [item["id"] for item in found["candidates"]] == [known[0].id]
+    assert json.loads(spanlore(collector, *asked, "--kind", "trap").stdout)["candidates"] == []
+    assert json.loads(spanlore(collector, *asked, "--path", "elsewhere").stdout)["candidates"] == []
+    assert "nothing is looked up" in none.stderr
+
+
 def test_explain_tells_scores_and_what_was_cut(collector: Collecting, known: list[Memory]) -> None:
     """Every candidate, its matched words, and the reason; as JSON the same."""
     asked = ("recall", "--scope", SCOPE, "--explain", "alembic upgrade of the database")

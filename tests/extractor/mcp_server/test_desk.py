@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 from spanlore.genai.inference import CallClass
 from spanlore.memory import stated
 from spanlore.memory.memory import Status
+from spanlore.memory.operations import Operation, Verb
 from spanlore.settings import Settings
 from spanlore.spans.place import Channel
 from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_extractor.mcp_server.desk import Desk, DeskError
 from spanlore_extractor.mcp_server.workplace import Workplace
 from support.collecting import Collecting
+from support.injecting import make_memory
 from support.told import START_NS, Told, failing_tests
 
 
@@ -49,6 +52,21 @@ def test_an_agents_word_waits_for_the_users_yes(desk: Desk, collector: Collectin
     assert made["memory"]["text"].startswith("An agent asked to have this remembered")
     assert (again["memory"], again["remembered"]) == (None, False)
     assert (before, [item["id"] for item in after]) == ([], [memory.id])
+
+
+def test_the_back_end_is_the_settings(desk: Desk, collector: Collecting) -> None:
+    """Words by default; meaning too with `hybrid`, where words find nothing; nothing with `none`."""
+    text = "`terraform plan` failed; `aws-vault exec dev -- terraform plan` worked instead."
+    memory = make_memory("terraform", scope=desk.workplace.scope, text=text, value="aws-vault")
+    collector.client.apply([Operation(Verb.ADDED, memory)])
+
+    def found(backend: str, query: str) -> list[str]:
+        settings = Settings.model_validate({"recall": {"backend": backend}})
+        return [item["id"] for item in replace(desk, settings=settings).recall(query)["memories"]]
+
+    asked = "preview infrastructure changes in the amazon cloud"
+    assert (found("keyword", asked), found("hybrid", asked)) == ([], [memory.id])
+    assert (found("keyword", "terraform plan"), found("none", "terraform plan")) == ([memory.id], [])
 
 
 @pytest.mark.parametrize("channel", [Channel.USER_MESSAGE, Channel.QUEUED])

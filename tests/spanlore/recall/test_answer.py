@@ -1,5 +1,11 @@
 """A question to memory, answered with reasons."""
 
+from collections.abc import Callable
+
+import pytest
+
+from spanlore.memory.anchor import Anchor, AnchorKind
+from spanlore.memory.memory import Kind, Memory
 from spanlore.recall.answer import Question, answer, candidate_to_json
 from spanlore.recall.snapshot import Snapshot
 from support.injecting import SCOPE, make_memory
@@ -42,3 +48,62 @@ def test_as_json() -> None:
 
     assert (data["id"], data["cut"], data["matched"]) == (ALEMBIC.id, "", ["alembic", "upgrade"])
     assert 0 < data["coverage"] <= 1
+
+
+class Nearness:
+    """Nearness in meaning as it is told."""
+
+    def __init__(self, *near: Memory) -> None:
+        self.near = near
+
+    def nearest(self, query: str, limit: int, admits: Callable[[Memory], bool]) -> list[tuple[Memory, float]]:
+        return [(memory, 0.5) for memory in self.near if admits(memory)][:limit]
+
+
+def test_words_and_meaning_are_fused() -> None:
+    """Both ranks are told; what is near only in meaning is found, and never shown unasked."""
+    far = make_memory("unlike", text="`bazel` is the form that works.", slot="s")
+    snapshot = Snapshot.of([ALEMBIC, OTHER, far])
+    question = Question("alembic upgrade", SCOPE)
+    found = {item.memory.id: item for item in answer(snapshot, question, Nearness(far, ALEMBIC))}
+    ranks = {id_: (item.keyword_rank, item.meaning_rank) for id_, item in found.items()}
+
+    assert (ranks[ALEMBIC.id], ranks[far.id]) == ((1, 2), (0, 1))
+    assert next(iter(found)) == ALEMBIC.id  # second by meaning and first by words is more than first in one
+    assert (found[far.id].cut, found[far.id].similarity, found[far.id].matched) == ("unclear", 0.5, ())
+    assert answer(snapshot, question, Nearness()) == answer(snapshot, question)
+
+
+def test_meaning_crosses_no_border() -> None:
+    """Another repository's memory is not near enough, whatever its vector says."""
+    foreign = make_memory("foreign", scope="github.com/other/repo")
+
+    assert answer(Snapshot.of([foreign]), Question("alembic", SCOPE), Nearness(foreign)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"kind": "usage"}, {"one", "two"}),
+        ({"kind": "location"}, {"three"}),
+        ({"branch": "main"}, {"one", "three"}),
+        ({"path": "src/app"}, {"two", "three"}),
+        ({"path": "src/app/db.py"}, {"three"}),
+        ({"path": "src/ap"}, set()),
+        ({"path": "src/app", "kind": "usage", "branch": "dev"}, {"two"}),
+    ],
+)
+def test_only_what_is_asked_for(changes: dict[str, str], expected: set[str]) -> None:
+    """By kind, by a file or directory that it names, by branch; before the limit cuts, and for meaning as well."""
+    memories = {
+        "one": make_memory("alembic one", slot="1", branch="main"),
+        "two": make_memory("alembic two", slot="2", branch="dev", anchors=(Anchor(AnchorKind.PATH, "src/app/x.py"),)),
+        "three": make_memory("alembic three", slot="3", kind=Kind.LOCATION, value="src/app/db.py"),
+    }
+    crowd = [make_memory(f"alembic {n}", slot=f"c{n}", branch="other", kind=Kind.TRAP) for n in range(40)]
+    snapshot = Snapshot.of([*crowd, *memories.values()])
+    question = Question("alembic", SCOPE, limit=1, **changes)
+    by_words = {item.memory.id for item in answer(snapshot, question)}
+    by_both = {item.memory.id for item in answer(snapshot, question, Nearness(*snapshot.memories))}
+
+    assert by_words == by_both == {memories[name].id for name in expected}
