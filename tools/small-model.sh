@@ -26,7 +26,7 @@ if ! cmp -s "$from/package-lock.json" "$into/installed-lock.json"; then
     rm -rf "$into"/node_modules/@node-llama-cpp/*-cuda* "$into"/node_modules/@node-llama-cpp/*-vulkan
     cp "$from/package-lock.json" "$into/installed-lock.json"
 fi
-if ! printf '%s  %s\n' "$sum" "$into/model.gguf" | sha256sum -c --quiet - 2>/dev/null; then
+if [ ! -f "$into/model.gguf" ] || ! printf '%s  %s\n' "$sum" "$into/model.gguf" | sha256sum -c --quiet - 2>/dev/null; then
     say "installing the model's file into $into"
     "$uv" venv --quiet --clear --no-project "$into/parts"
     "$uv" pip sync --quiet --python "$into/parts/bin/python" --require-hashes "$from/requirements.txt"

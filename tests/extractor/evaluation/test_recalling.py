@@ -4,6 +4,7 @@ from importlib import resources
 
 import pytest
 
+from spanlore.embedding.static import EmbeddingsMissingError
 from spanlore.recall.snapshot import Snapshot
 from spanlore_extractor.evaluation import recalling
 from spanlore_extractor.evaluation.recalling import evaluate, load, made_up, measured, scores, table
@@ -42,7 +43,7 @@ def test_without_the_extra_only_words_are_measured(monkeypatch: pytest.MonkeyPat
     """And the table says why."""
 
     def missing() -> None:
-        raise recalling.EmbeddingsMissingError("it needs the extra")
+        raise EmbeddingsMissingError("it needs the extra")
 
     monkeypatch.setattr(recalling, "SIZES", (0,))
     monkeypatch.setattr(recalling, "load_embed", missing)

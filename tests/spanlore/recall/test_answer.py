@@ -1,6 +1,7 @@
 """A question to memory, answered with reasons."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -102,7 +103,7 @@ def test_only_what_is_asked_for(changes: dict[str, str], expected: set[str]) -> 
     }
     crowd = [make_memory(f"alembic {n}", slot=f"c{n}", branch="other", kind=Kind.TRAP) for n in range(40)]
     snapshot = Snapshot.of([*crowd, *memories.values()])
-    question = Question("alembic", SCOPE, limit=1, **changes)
+    question = replace(Question("alembic", SCOPE, limit=1), **changes)  # type: ignore[arg-type]
     by_words = {item.memory.id for item in answer(snapshot, question)}
     by_both = {item.memory.id for item in answer(snapshot, question, Nearness(*snapshot.memories))}
 

@@ -24,8 +24,7 @@ class Letters:
         self.asked += texts
         rows = numpy.array([[text.count(letter) for letter in "abc"] for text in texts], numpy.float32)
         lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
-        found: NDArray[numpy.float32] = rows / numpy.where(lengths == 0, 1, lengths)
-        return found
+        return (rows / numpy.where(lengths == 0, 1, lengths)).astype(numpy.float32)
 
 
 def texts(found: list[tuple[Memory, float]]) -> list[str]:
