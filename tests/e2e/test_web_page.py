@@ -150,6 +150,7 @@ def test_a_memory_is_changed(browser: Browser, told: Told) -> None:
         page.click("button:has-text('Reject')")
         expect(page.locator(".empty")).to_contain_text("Nothing to review")
         page.click(".done >> text=Undo")
+        expect(page.locator(".done button")).to_have_count(0)
         expect(page.locator(".memory-row .text")).to_contain_text(HOSTILE[:10])
         page.click("button:has-text('Reject')")
         expect(page.locator(".empty")).to_contain_text("Nothing to review")

@@ -91,6 +91,7 @@ class MemoryPages:
             status=status,
             done=done,
             done_memory=next((memory for memory in memories if done and memory.id == done_id), None),
+            can_undo=done != DONE["undo"],
             trouble=trouble,
             text=text,
             for_scope=scope or wanted.scope,
