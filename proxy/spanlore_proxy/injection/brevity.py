@@ -41,8 +41,10 @@ def fit_most(
     for shorten in shorter:
         if not best[1]:
             break
-        found = fit(map(shorten, tried))
-        best = found if len(found[0]) > len(best[0]) else best
+        short = [shorten(memory) for memory in tried]
+        if any(one is not whole for one, whole in zip(short, tried, strict=True)):
+            found = fit(short)
+            best = found if len(found[0]) > len(best[0]) else best
     return best
 
 
