@@ -91,11 +91,11 @@ def test_follow_takes_what_is_written_later(tmp_path: Path) -> None:
     with collecting(tmp_path / "daemon") as collector:
         command = [sys.executable, "-m", "spanlore", "import", "claude", str(file), "--follow", "--json"]
         with subprocess.Popen(command, env=collector.environment, stdout=subprocess.PIPE, text=True) as following:
-            assert wait_until(lambda: bool(spans_in(collector)), 60)
+            assert wait_until(lambda: bool(spans_in(collector)), 240)
             file.write_text("\n".join(whole[:6]) + "\n")
-            assert wait_until(lambda: len(spans_in(collector)) >= 3, 60)
+            assert wait_until(lambda: len(spans_in(collector)) >= 3, 240)
             following.send_signal(signal.SIGINT)
-            told, _ = following.communicate(timeout=30)
+            told, _ = following.communicate(timeout=120)
 
     assert following.returncode == 0
     assert json.loads(told.splitlines()[-1])["new_spans"] == 3  # two answers, one tool
