@@ -53,6 +53,9 @@ def status(as_json: bool = _JSON) -> None:
     write(f"  {'table':<36}{'rows':>14}{'MB':>12}{'parts':>8}")
     for table, held in store["tables"].items():
         write(f"  {table:<36}{held['rows']:>14,}{held['bytes'] / 1e6:>12,.1f}{held['parts']:>8}")
+    if content := store.get("content_bytes"):
+        on_disk = sum(held["bytes"] for held in store["tables"].values())
+        write(f"  content: {content / 1e6:,.1f} MB of text; all tables take {on_disk / content:.2f} of that on disk")
     waiting = ", ".join(store["migrations_waiting"]) or "none"
     write(f"  migrations: {len(store['migrations'])} applied, waiting: {waiting}")
     _finish(store, as_json=as_json)

@@ -11,6 +11,7 @@ def test_figures_name_version_migrations_and_tables(store: Store) -> None:
     with store.connect() as client:
         figures = figures_of(client)
 
+    assert figures["content_bytes"] >= 0
     assert figures["engine_version"].count(".") >= 2
     assert "0001_spans" in figures["migrations"]
     assert figures["tables"]["migrations"]["rows"] == len(figures["migrations"])
