@@ -141,6 +141,23 @@ TRIGGERS: Final = (
         r"\black(?:s|ing) (?:\w+ ){0,3}(?:tests?|coverage|validation|handling|checks?)\b",
     ),
     _trigger(
+        "expected otherwise",
+        r"\bi(?: would|'d) (?:have )?expect(?:ed)?\b|\bi expected\b",
+        r"\bregression\b|\b(?:it|this|that|they) used to\b",
+        r"\b(?:is|are|was|were) (?:confusing|swapped|reversed|inverted|duplicated|unreadable|ugly|off by)\b",
+        r"\b(?:this|that|it) duplicates\b",
+        in_tasks=False,
+    ),
+    _trigger(
+        "asks for care",
+        r"\bmake sure (?:you|to|not|it|that you)\b|\bask (?:me )?(?:first|before)\b",
+        rf"{START}(?:leave out|leave off|drop|restore|bring back|put back)\b",
+        r"\b(?:was|were) (?:fine|better|correct|right)(?: before)?\b",
+        r"\b(?:tests?|names?|files?|code|it|this|that|they|everything) needs? to\b",
+        holds=False,
+        in_tasks=False,
+    ),
+    _trigger(
         "restores", r"\b(?:like|as|what|how) (?:it|we|they|that|this|i) (?:was|were|had|did)(?: it)?(?: like)? before\b"
     ),
     _trigger(
@@ -186,7 +203,8 @@ TRIGGERS: Final = (
     _trigger("let's not", r"\blet'?s not\b", r"\blet us not\b", holds=False),
     _trigger(
         "just so",
-        rf"{START}(?:just (?:use|call|keep|return|pass|do)|use|only)\b",
+        rf"{START}(?:just (?:use|call|keep|return|pass|do)|only|"
+        r"use(?! (?:the )?(?:first|second|third|last|former|latter|option|approach|\d|[a-d]\b)))\b",
         holds=False,
         in_tasks=False,
     ),
