@@ -132,6 +132,11 @@ GROUP BY repository, signature, session_id
 ORDER BY repository, signature, time_ns, session_id
 LIMIT {limit:UInt32} BY repository, signature
 """
+_HARNESSES: Final = """
+SELECT session_id, any(harness) AS harness FROM inferences
+WHERE session_id IN {ids:Array(String)} AND inferences.harness NOT IN ('', 'unknown') GROUP BY session_id
+"""
+
 _OPENED: Final = """
 SELECT t.span_id AS span_id, t.trace_id AS trace_id, t.tool_name AS tool_name, t.command AS command,
 t.outcome AS outcome,
@@ -195,6 +200,12 @@ def recurrences(reader: Rows, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
             )
             found[key].append(evidence)
     return found
+
+
+def harnesses(reader: Rows, session_ids: Iterable[str]) -> dict[str, str]:
+    """The harness of each session that has one, by session id."""
+    ids = sorted(set(session_ids))
+    return {row["session_id"]: row["harness"] for row in reader.rows(_HARNESSES, {"ids": ids})} if ids else {}
 
 
 def open_evidence(reader: Rows, evidence: Sequence[Evidence]) -> dict[str, dict[str, Any]]:

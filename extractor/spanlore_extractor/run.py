@@ -35,6 +35,7 @@ from spanlore_extractor.reading import (
     Rows,
     SessionState,
     changed_sessions,
+    harnesses,
     open_evidence,
     read_sessions,
     recurrences,
@@ -216,7 +217,10 @@ def look_at_trees(known: Iterable[Memory], places: Iterable[tuple[str, str]]) ->
 def ask_judge(reader: Rows, client: MemoryClient, judge: Judge, report: Report, known: Sequence[Memory]) -> Report:
     """The report with its operations as they are after the judge's word; what it cost is kept before they are used."""
     before = Spending.from_json(client.mining_state(JUDGE_KEY))
-    judged = judge.judge(report.operations, known, lambda cited: open_evidence(reader, cited), before)
+    agents = {}
+    if judge.prompts.by_agent:
+        agents = harnesses(reader, {cited.session_id for item in report.operations for cited in item.memory.evidence})
+    judged = judge.judge(report.operations, known, lambda cited: open_evidence(reader, cited), before, agents)
     if judged.spending != before:
         client.set_mining_state(JUDGE_KEY, judged.spending.to_json())
     if judged.entries:

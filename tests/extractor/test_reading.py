@@ -4,7 +4,14 @@ from dataclasses import replace
 from spanlore.memory.memory import EvidenceRole
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.session import ToolStep
-from spanlore_extractor.reading import changed_sessions, open_evidence, read_sessions, recurrences, session_states
+from spanlore_extractor.reading import (
+    changed_sessions,
+    harnesses,
+    open_evidence,
+    read_sessions,
+    recurrences,
+    session_states,
+)
 from support.collecting import Collecting
 from support.told import START_NS, Told, failing_tests, steps_of
 
@@ -85,3 +92,11 @@ def test_evidence_can_be_opened(collector: Collecting) -> None:
     assert opened[evidence.span_id]["exit_code"] == 2
     assert "unrecognized subcommand" in opened[evidence.span_id]["output"]
     assert open_evidence(collector.reader, []) == {}
+
+
+def test_a_session_tells_its_harness(collector: Collecting) -> None:
+    """By id; unknown sessions are left out."""
+    collector.send(failing_tests("reading-harness").spans())
+
+    assert harnesses(collector.reader, ["reading-harness", "nobody"]) == {"reading-harness": "claude-code"}
+    assert harnesses(collector.reader, []) == {}

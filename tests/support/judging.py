@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import orjson
 
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.judge.asking import Model
-from spanlore_extractor.judge.instructions import packaged
+from spanlore_extractor.judge.instructions import Prompts, packaged
 from spanlore_extractor.judge.judging import Judge
 from spanlore_extractor.judge.spending import Caps
 from support.model_server import Answer, ModelServer, ReceivedRequest, Reply, UseTool
@@ -45,6 +45,6 @@ def model_at(server: ModelServer, timeout_s: float = 10) -> Iterator[Model]:
         model.close()
 
 
-def judge_with(model: Model, now_ns: int, caps: Caps = CAPS) -> Judge:
-    """A judge with that model."""
-    return Judge(model, packaged("judge"), caps, Redactor(()), now_ns)
+def judge_with(model: Model, now_ns: int, caps: Caps = CAPS, added: Mapping[str, str] | None = None) -> Judge:
+    """A judge with that model, and what is added to the prompt for an agent."""
+    return Judge(model, Prompts(packaged("judge"), added or {}), caps, Redactor(()), now_ns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +28,9 @@ def register(app: typer.Typer) -> None:
     judge.command("status", help="Settings, what was spent and what is left, the poison list.")(status)
     judge.command("test", help="Ask the model one small question, live: key, address, model, price.")(test)
     judge.command("reset", help="Take lessons off the poison list and end a pause; spending stays counted.")(reset)
-    judge.command("prompt", help="Print the prompt in force; a file of your own replaces it.")(prompt)
+    judge.command("prompt", help="Print the prompt in force; your own files replace it, or add to it for an agent.")(
+        prompt
+    )
 
 
 def status(as_json: Json = False) -> None:
@@ -39,6 +42,7 @@ def status(as_json: Json = False) -> None:
     from spanlore_extractor.run import JUDGE_KEY
 
     told = load_settings().judge
+    in_force = _prompts_told()
     with daemon() as (reader, client):
         now_ns = time.time_ns()
         spending = Spending.from_json(client.mining_state(JUDGE_KEY)).on(now_ns)
@@ -47,6 +51,7 @@ def status(as_json: Json = False) -> None:
         "on": bool(told.api_key),
         "model": told.model,
         "base_url": told.base_url,
+        "prompts": in_force,
         "today": {"tokens": int(spending.tokens), "usd": spending.usd, "calls": spending.calls},
         "caps": {
             "tokens_per_day": told.max_tokens_per_day,
@@ -83,7 +88,7 @@ def test(as_json: Json = False) -> None:
     try:
         with judge_of(settings, Paths.from_environ(child_environment({})), time.time_ns()) as judge:
             assert judge is not None
-            answer = judge.model.ask(judge.prompt, REHEARSAL.text)
+            answer = judge.model.ask(judge.prompts.general, REHEARSAL.text)
             if answer.fault:
                 raise WorthlessAnswerError(answer.fault)
             verdict = read_verdict(answer.data, REHEARSAL.spans, REHEARSAL.known_ids, judge.redactor)
@@ -131,22 +136,46 @@ def reset(
         write(f"{len(gone)} off the poison list; asking goes on.")
 
 
-def prompt(as_json: Json = False) -> None:
-    """Print the prompt, and where your own version would lie."""
+def prompt(
+    agent: Annotated[
+        str,
+        typer.Option(help="What that agent's lessons are judged by.", autocompletion=completion.agents),
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Print the prompt, and where your own version, or your addition for one agent, would lie."""
     from spanlore.settings import Paths, child_environment
-    from spanlore_extractor.judge.instructions import PromptError
-    from spanlore_extractor.judge.instructions import prompt as prompt_in_force
+    from spanlore_extractor.judge.instructions import PromptError, prompts
+
+    if agent and not re.fullmatch(r"[A-Za-z0-9][\w.-]*", agent):
+        fail(f"--agent is a harness's name, such as claude-code or codex, not {agent!r}.", USAGE)
+    folder = Paths.from_environ(child_environment({})).prompts_dir
+    try:
+        found = prompts("judge", folder)
+    except PromptError as error:
+        fail(str(error), USAGE)
+    file = folder / (f"judge.{agent}.md" if agent else "judge.md")
+    text = "\n\n".join(part.rstrip() for part in (found.general, found.added_for(agent)) if part)
+    if as_json:
+        print_json({"file": str(file), "agent": agent, "text": text, "is_added": bool(found.added_for(agent))})
+    else:
+        what = f"What you add for {agent}" if agent else "Your own version"
+        typer.echo(f"{what}: {file}", err=True)
+        write(text)
+
+
+def _prompts_told() -> dict[str, Any]:
+    """Which prompts are in force; what is wrong with them stops no status."""
+    from spanlore.settings import Paths, child_environment
+    from spanlore_extractor.judge.instructions import PromptError, prompts
 
     folder = Paths.from_environ(child_environment({})).prompts_dir
     try:
-        text = prompt_in_force("judge", folder)
+        found = prompts("judge", folder)
     except PromptError as error:
-        fail(str(error), USAGE)
-    if as_json:
-        print_json({"file": str(folder / "judge.md"), "text": text})
-    else:
-        typer.echo(f"Your own version: {folder / 'judge.md'}", err=True)
-        write(text.rstrip())
+        return {"folder": str(folder), "is_own": False, "agents": [], "trouble": str(error)}
+    is_own = (folder / "judge.md").exists()
+    return {"folder": str(folder), "is_own": is_own, "agents": sorted(found.by_agent), "trouble": ""}
 
 
 def _tell(data: dict[str, Any]) -> None:
@@ -156,6 +185,9 @@ def _tell(data: dict[str, Any]) -> None:
     tokens = f"{today['calls']} calls, {today['tokens']} of {caps['tokens_per_day']} tokens"
     write(f"today     {tokens}, ${today['usd']:.4f} of ${caps['usd_per_day']:.2f}")
     write(f"session   at most {caps['tokens_per_session']} tokens, ${caps['usd_per_session']:.2f}")
+    prompts = data["prompts"]
+    added = f", more for {', '.join(prompts['agents'])}" if prompts["agents"] else ""
+    write(f"prompt    {prompts['trouble'] or ('your own' if prompts['is_own'] else 'packaged') + added}")
     if data["paused_for_s"]:
         write(f"paused    {data['paused_for_s']} s more: {data['trouble']}")
     if data["poison_list"]:

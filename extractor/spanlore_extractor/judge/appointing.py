@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
-from spanlore_extractor.judge.instructions import prompt
+from spanlore_extractor.judge.instructions import prompts
 from spanlore_extractor.judge.judging import Judge
 from spanlore_extractor.judge.spending import Caps
 
@@ -31,9 +31,9 @@ def judge_of(settings: Settings, paths: Paths, now_ns: int) -> Iterator[Judge | 
         return
     from spanlore_extractor.judge.asking import Model  # here, since it brings the SDK
 
-    text = prompt("judge", paths.prompts_dir)
+    found = prompts("judge", paths.prompts_dir)
     model = Model(told.api_key, told.base_url, told.model, told.timeout_s)
     try:
-        yield Judge(model, text, caps_of(settings), Redactor(settings.capture.redact), now_ns)
+        yield Judge(model, found, caps_of(settings), Redactor(settings.capture.redact), now_ns)
     finally:
         model.close()

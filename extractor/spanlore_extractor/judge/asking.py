@@ -50,15 +50,15 @@ class Model:
         """Closes the connections."""
         self._client.close()
 
-    def ask(self, prompt: str, question: str) -> Answer:
-        """Asks once. The prompt comes first and never changes, so that the API can cache it.
+    def ask(self, prompt: str, question: str, added: str = "") -> Answer:
+        """Asks once. The prompt comes first and never changes, so that the API can cache it; `added` follows it.
 
         Raises:
             UnavailableError: no answer, or one that asks for a pause.
             WorthlessAnswerError: the API refuses this question.
         """
         try:
-            body = self._answered(prompt, question)
+            body = self._answered(prompt, question, added)
         except (anthropic.BadRequestError, anthropic.RequestTooLargeError, anthropic.UnprocessableEntityError) as error:
             raise WorthlessAnswerError(f"the API refuses the question: {_told(error)}") from None
         except anthropic.APIStatusError as error:
@@ -67,17 +67,17 @@ class Model:
             raise UnavailableError(f"{type(error).__name__}: {str(error)[:200]}") from None
         return _answer(body, self.name)
 
-    def _answered(self, prompt: str, question: str) -> bytes:
+    def _answered(self, prompt: str, question: str, added: str) -> bytes:
         try:
-            return self._send(prompt, question)
+            return self._send(prompt, question, added)
         except anthropic.APIStatusError as error:
             is_refused = error.status_code in (400, 404, 422, 501) and _ABOUT_TOOLS.search(str(error.body or error))
             if not self._has_tools or not is_refused:
                 raise
             self._has_tools = False
-        return self._send(prompt, question)
+        return self._send(prompt, question, added)
 
-    def _send(self, prompt: str, question: str) -> bytes:
+    def _send(self, prompt: str, question: str, added: str) -> bytes:
         end_s = time.monotonic() + self._timeout_s
         more: dict[str, Any] = {}
         if self._has_tools:
@@ -87,11 +87,15 @@ class Model:
         with self._client.messages.with_streaming_response.create(
             model=self.name,
             max_tokens=MAX_OUTPUT_TOKENS,
-            system=[{"type": "text", "text": prompt, "cache_control": {"type": "ephemeral"}}],
+            system=[_cached(text) for text in (prompt, added) if text],
             messages=[{"role": "user", "content": question}],
             **more,
         ) as response:
             return _read(response.iter_bytes(), end_s)
+
+
+def _cached(text: str) -> anthropic.types.TextBlockParam:
+    return {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
 
 
 def _read(chunks: Iterator[bytes], end_s: float) -> bytes:

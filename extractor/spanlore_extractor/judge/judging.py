@@ -15,6 +15,7 @@ from spanlore.memory.operations import Operation, Verb
 from spanlore.recall.budget import count_tokens
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.judge.answer import MAX_OUTPUT_TOKENS, Answer, Cost, UnavailableError
+from spanlore_extractor.judge.instructions import Prompts
 from spanlore_extractor.judge.spending import Caps, Spending
 from spanlore_extractor.judge.verdict import Verdict, WorthlessAnswerError, read_verdict
 from spanlore_extractor.judge.window import Window, window_of
@@ -31,7 +32,7 @@ class Asked(Protocol):
     @property
     def name(self) -> str: ...
 
-    def ask(self, prompt: str, question: str) -> Answer:
+    def ask(self, prompt: str, question: str, added: str = "") -> Answer:
         """Asks once."""
         ...
 
@@ -71,15 +72,23 @@ class Judge:
     """The judge for one run."""
 
     model: Asked
-    prompt: str
+    prompts: Prompts
     caps: Caps
     redactor: Redactor
     now_ns: int
 
     def judge(
-        self, operations: Sequence[Operation], known: Iterable[Memory], opener: Opener, spending: Spending
+        self,
+        operations: Sequence[Operation],
+        known: Iterable[Memory],
+        opener: Opener,
+        spending: Spending,
+        agents: Mapping[str, str] | None = None,
     ) -> Judged:
-        """The operations as they are after the judge's word. `known` are the memories before them."""
+        """The operations as they are after the judge's word.
+
+        `known` are the memories before them, `agents` the harnesses by session id.
+        """
         memories = {memory.id: memory for memory in known}
         spending = spending.on(self.now_ns)
         entries: list[Entry] = []
@@ -88,22 +97,26 @@ class Judge:
         for memory in _to_judge(operations, memories, newest):
             beside = {**memories, **newest}.values()
             window = window_of(memory, opener(memory.evidence), beside, self.redactor)
-            verdict, entry, spending = self._ask(memory, window, spending)
+            added = self.prompts.added_for(_agent_of(memory, agents or {}))
+            verdict, entry, spending = self._ask(memory, window, spending, added)
             entries.append(entry)
             if verdict is not None:
                 verdicts[memory.id] = verdict
         changed = tuple(_applied(operations, verdicts, memories, self.model.name))
         return Judged(changed, spending, tuple(entries))
 
-    def _ask(self, memory: Memory, window: Window, spending: Spending) -> tuple[Verdict | None, Entry, Spending]:
+    def _ask(
+        self, memory: Memory, window: Window, spending: Spending, added: str
+    ) -> tuple[Verdict | None, Entry, Spending]:
         session = memory.evidence[-1].session_id
-        estimate = count_tokens(self.prompt) + count_tokens(window.text) + OVERHEAD_TOKENS + MAX_OUTPUT_TOKENS
+        estimate = sum(count_tokens(text) for text in (self.prompts.general, added, window.text))
+        estimate += OVERHEAD_TOKENS + MAX_OUTPUT_TOKENS
         reason = spending.why_not(memory.id, session, estimate, self.caps, self.now_ns)
         if reason:
             return None, Entry(memory.id, session, f"not asked: {reason}"), spending
         cost: Cost | None = None
         try:
-            answer = self.model.ask(self.prompt, window.text)
+            answer = self.model.ask(self.prompts.general, window.text, added)
             cost = answer.cost
             # A server that does not count would never reach a cap.
             tokens = cost.input_tokens + cost.output_tokens or estimate
@@ -118,6 +131,12 @@ class Judge:
             spending = spending if cost else spending.spent(session, estimate, 0.0)  # what it cost is not known
             return None, Entry(memory.id, session, f"worthless: {error}", cost), spending.struck(memory.id, str(error))
         return verdict, Entry(memory.id, session, verdict.verdict, cost), spending.answered()
+
+
+def _agent_of(memory: Memory, agents: Mapping[str, str]) -> str:
+    """The harness it was learned with; '' where several speak for it."""
+    found = {agents.get(item.session_id, "") for item in memory.evidence}
+    return memory.harness or (found.pop() if len(found) == 1 else "")
 
 
 def _to_judge(

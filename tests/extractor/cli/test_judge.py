@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from spanlore_extractor.judge.instructions import packaged
 from support.collecting import Collecting
 from support.judging import fair
 from support.memory_commands import data, spanlore
@@ -57,6 +58,33 @@ def test_live_test_tells_what_is_wrong(keyed: Collecting, monkeypatch: pytest.Mo
         result = spanlore(keyed, "judge", "test")
     assert result.exit_code == 1
     assert "status 401 authentication_error" in result.stderr
+
+
+def test_an_agents_own_prompt(keyed: Collecting, checkout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Printed behind the general one, told by the status, and sent for what that agent's sessions taught."""
+    general = data(keyed, "judge", "prompt")
+    own = Path(data(keyed, "judge", "prompt", "--agent", "claude-code")["file"])
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("Only for claude-code.")
+    for number in (1, 2):
+        told = failing_tests(f"{checkout}-own-{number}", START_NS + number * 10**12, repository=checkout)
+        keyed.send(told.spans())
+    try:
+        printed = data(keyed, "judge", "prompt", "--agent", "claude-code")
+        status = data(keyed, "judge", "status")
+        shown = spanlore(keyed, "judge", "status").stdout
+        with ModelServer(fair) as server:
+            monkeypatch.setitem(keyed.environment, "SPANLORE_JUDGE_BASE_URL", server.url)
+            data(keyed, "mine")
+            system = [part["text"] for part in json.loads(server.requests[0].body)["system"]]
+    finally:
+        own.unlink()
+
+    assert own.name == "judge.claude-code.md" and not general["is_added"]
+    assert printed["text"] == f"{general['text']}\n\nOnly for claude-code."
+    assert status["prompts"]["agents"] == ["claude-code"] and "more for claude-code" in shown
+    assert system == [packaged("judge"), "Only for claude-code."]
+    assert spanlore(keyed, "judge", "prompt", "--agent", "../x").exit_code == 2
 
 
 def test_prompt_and_reset(collector: Collecting) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from spanlore_extractor.judge.instructions import NAMES, PromptError, packaged, prompt
+from spanlore_extractor.judge.instructions import NAMES, PromptError, packaged, prompt, prompts
 
 
 def test_the_users_own_version_wins(tmp_path: Path) -> None:
@@ -26,3 +26,15 @@ def test_packaged_prompts_ask_to_refute_first() -> None:
         text = packaged(name)
         assert text.index("First try to refute") < text.index("`verdict`: `keep`")
         assert "quotation" in text
+
+
+def test_an_agents_addition_follows_what_all_are_asked(tmp_path: Path) -> None:
+    """Found by its file's name; other agents get nothing, and a name that is a path finds nothing."""
+    (tmp_path / "judge.codex.md").write_text("apply_patch")
+    found = prompts("judge", tmp_path)
+    assert (found.general, found.added_for("codex")) == (packaged("judge"), "apply_patch")
+    assert [found.added_for(name) for name in ("claude-code", "", "../judge.codex")] == ["", "", ""]
+    assert prompts("judge", tmp_path / "nowhere").by_agent == {}
+    (tmp_path / "judge.codex.md").write_text(" ")
+    with pytest.raises(PromptError, match=r"judge\.codex\.md"):
+        prompts("judge", tmp_path)

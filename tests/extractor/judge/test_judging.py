@@ -162,3 +162,33 @@ def test_a_server_that_counts_nothing_reaches_the_caps_too() -> None:
 
 def spans_of(request: ReceivedRequest) -> list[str]:
     return [item["span_id"] for item in document(request)["evidence"]]
+
+
+@pytest.mark.parametrize(
+    ("agents", "texts"),
+    [
+        ({"s1": "codex", "s2": "codex"}, 2),
+        ({"s1": "codex", "s2": "claude-code"}, 1),
+        ({"s1": "codex"}, 1),
+        ({}, 1),
+    ],
+)
+def test_what_one_agent_taught_is_judged_by_its_prompt(agents: dict[str, str], texts: int) -> None:
+    """What several taught, by what all are asked; that comes first always, with its own mark for the API's cache."""
+    with ModelServer(fair) as server, model_at(server, 5) as model:
+        judge = judge_with(model, NOW_NS, added={"codex": "Codex only."})
+        judge.judge(two_sessions(), (), opened, Spending(), agents)
+        system = orjson.loads(server.requests[0].body)["system"]
+
+    assert system[0]["text"] == judge.prompts.general
+    assert [part["text"] for part in system[1:]] == ["Codex only."][: texts - 1]
+    assert all(part["cache_control"] == {"type": "ephemeral"} for part in system)
+
+
+def test_an_addition_counts_against_the_caps() -> None:
+    """The estimate is of all that is sent."""
+    with ModelServer(fair) as server, model_at(server, 5) as model:
+        judge = judge_with(model, NOW_NS, added={"codex": "word " * 30_000})
+        result = judge.judge(two_sessions(), (), opened, Spending(), {"s1": "codex", "s2": "codex"})
+        assert server.requests == []
+    assert result.entries[0].outcome.startswith("not asked")
