@@ -18,7 +18,7 @@ help:
 	@echo 'make agents-table  plays them, and renews the table of what was seen in proxy/DESIGN.md'
 	@echo 'make small-model  installs the small model that `spanlore eval uptake` asks (0.3 GB)'
 	@echo 'make lock    renews the pinned requirements'
-	@echo 'make settings  renews README'"'"'s table of settings'
+	@echo 'make settings  renews docs/settings.md'
 	@echo 'make captures  renews the terminal captures in docs/captures'
 	@echo 'make clean   removes what these commands made'
 
@@ -73,7 +73,7 @@ captures: $(INSTALLED)
 	$(BIN)/python tools/captures.py
 
 settings: $(INSTALLED)
-	$(BIN)/python -m spanlore.settings README.md
+	$(BIN)/python -m spanlore.settings docs/settings.md
 
 clean:
 	rm -rf .venv .bootstrap .cache dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

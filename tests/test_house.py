@@ -109,9 +109,9 @@ def test_only_settings_reads_the_environment() -> None:
     assert not readers, named(readers)
 
 
-def test_readme_tells_the_settings() -> None:
-    """README's table is what `describe()` says; `make settings` renews it."""
-    text = (ROOT / "README.md").read_text()
+def test_the_settings_are_told() -> None:
+    """The table in docs/settings.md is what `describe()` says; `make settings` renews it."""
+    text = (ROOT / "docs" / "settings.md").read_text()
 
     assert with_table(text) == text
 

@@ -1,4 +1,4 @@
-"""`python -m spanlore.settings README.md`: renews the table of settings in that file."""
+"""`python -m spanlore.settings docs/settings.md`: renews the table of settings in that file."""
 
 import sys
 from pathlib import Path

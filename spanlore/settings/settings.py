@@ -2,7 +2,7 @@
 
 Every setting can stand in `config.toml` (`[injection]` `attested = "off"`) or in the environment
 (`SPANLORE_INJECTION_ATTESTED=off`); the environment wins. A bad value is an error that names the setting, its value and
-where it came from. README's table is generated from `describe()` and checked by the house test.
+where it came from. The table in docs/settings.md is generated from `describe()` and checked by the house test.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ def load_settings(environ: Mapping[str, str] | None = None, paths: Paths | None 
 
 
 def describe() -> list[tuple[str, str, str, str]]:
-    """(environment variable, key in config.toml, default, meaning) of every setting, for README's table."""
+    """(environment variable, key in config.toml, default, meaning) of every setting, for docs/settings.md."""
     rows = []
     for name, path in sorted(_names().items(), key=lambda item: item[1]):
         field = Settings.model_fields[path[0]]

@@ -1,4 +1,4 @@
-"""README's table of settings, generated: `python -m spanlore.settings README.md` puts it between its markers."""
+"""The table of settings, generated: `python -m spanlore.settings docs/settings.md` puts it between its markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""README's table of settings."""
+"""The table of settings in docs/settings.md."""
 
 import pytest
 
