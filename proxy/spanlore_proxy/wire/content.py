@@ -18,6 +18,8 @@ _PIECE_BYTES: Final = 512
 """Compressed bytes fed to zstd at once: it has no output limit, and 4 of them can become 128 KiB."""
 
 _GZIP_WBITS: Final = 31
+_PLAIN: Final = (b'{"', b"[{", b"data:", b"event:")
+"""How JSON and server-sent events begin; no encoding here begins so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Decoded:
     """As far as it could be decoded."""
     is_complete: bool
     error: str | None = None
-    """truncated, too_large, malformed:ENCODING, unsupported:ENCODING; None when complete."""
+    """truncated, too_large, malformed:ENCODING, unsupported:ENCODING, mislabelled:ENCODING (plain text that claims to
+    be encoded: given as it is); None when complete."""
 
 
 class _Inflater(Protocol):
@@ -48,7 +51,10 @@ def decode(body: bytes, encoding: str, max_bytes: int) -> Decoded:
         make = _INFLATERS.get(name)
         if make is None:
             return Decoded(b"", False, f"unsupported:{name}")
-        data, trouble = _inflate(make(data[:2]), data, name, max_bytes)
+        plain, trouble = _inflate(make(data[:2]), data, name, max_bytes)
+        if trouble and not plain and data.lstrip()[:6].startswith(_PLAIN):
+            plain, trouble = data, f"mislabelled:{name}"
+        data = plain
         error = error or trouble
     if len(data) > max_bytes:
         return Decoded(data[:max_bytes], False, "too_large")

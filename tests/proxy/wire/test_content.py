@@ -48,8 +48,10 @@ def test_a_cut_gzip_body_gives_most_of_it() -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_a_body_that_is_something_else(encoding: str) -> None:
-    """A wrong Content-Encoding is an error with a name, not an exception."""
-    assert decode(b'{"plain": "json"}' * 20, encoding, 10**6).is_complete is False
+    """A wrong Content-Encoding is an error with a name, not an exception; JSON and events that claim one are kept."""
+    for plain in (b'{"plain": "json"}' * 20, b' [{"plain": 1}]', b"event: ping\ndata: {}\n\n"):
+        assert decode(plain, encoding, 10**6) == Decoded(plain, False, f"mislabelled:{encoding}")
+    assert not decode(b"\x00\x01\x02\x03" * 20, encoding, 10**6).is_complete
 
 
 def test_unknown_encoding() -> None:
