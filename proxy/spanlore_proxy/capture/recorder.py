@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from spanlore.genai import jsontext
 from spanlore.otlp.codec import encode_request
 from spanlore.redaction.values import Redact
 from spanlore.settings import Settings
@@ -42,8 +41,9 @@ from spanlore_proxy.conversation.agent import at_workplace, identify
 from spanlore_proxy.conversation.tracker import ConversationState, Tracker, state_to_json
 from spanlore_proxy.injection.invariant import noted_alarm
 from spanlore_proxy.injection.upstream import UpstreamWatch
-from spanlore_proxy.wire.codecs import fold_exchange, read_request
+from spanlore_proxy.wire.codecs import fold_exchange, read_again, read_request
 from spanlore_proxy.wire.exchange import Exchange
+from spanlore_proxy.wire.history import Histories
 from spanlore_proxy.wire.openai_responses.stored import StoredResponses
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 
@@ -60,6 +60,8 @@ IDLE_CHECK_S: Final = 5.0
 MAX_AGENTS: Final = 64
 MAX_INSERTIONS: Final = 256
 """Remembered with what redaction makes of them: they are the same in every request of a conversation."""
+MAX_FORWARDED_BYTES: Final = 4 * 1024**2
+"""Of forwarded bodies that are remembered, so that only what is new in the next one is parsed for the comparison."""
 
 _log = logging.getLogger(__name__)
 
@@ -121,6 +123,7 @@ class Recorder:
         self._is_alive = is_alive
         self._on_prefix_changed = on_prefix_changed
         self._watch = UpstreamWatch()
+        self._forwarded = Histories(MAX_FORWARDED_BYTES)
         self._is_stopping = False
         self._clock_ns = clock_ns
         self._queue: queue.SimpleQueue[Captured | Packed | None] = queue.SimpleQueue()
@@ -281,7 +284,10 @@ class Recorder:
             return captured.injected
         try:
             document = request.document
-            forwarded = jsontext.loads(captured.upstream_body) if captured.insertions else document
+            forwarded = document
+            if captured.insertions:
+                # The bytes that left, and what such bytes said before: neither plan nor client is asked.
+                forwarded = read_again(captured.upstream_body, request.dialect, self._forwarded)
             section = self._watch.check(watched, request.dialect, document, forwarded, len(captured.plain_body))
         except (ValueError, TypeError, RecursionError) as error:
             # A body too strange to be compared must not cost its record.

@@ -24,7 +24,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
-from operator import eq
+from operator import attrgetter, eq
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -41,6 +41,7 @@ _SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 _ANSWER_ROLES: Final = frozenset({"assistant", "model"})
 _ANSWER_ITEMS: Final = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
+_section_and_digest: Final = attrgetter("section", "digest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,8 @@ class UpstreamWatch:
         the client's body's."""
         before = self._forget(watched.conversation)
         epoch = watched.epoch if watched.epoch is not None or before is None else before.epoch
-        now = _Body(tuple(self._pairs(dialect, client, forwarded, size_bytes)), epoch or "")
+        known = before.client if before is not None else []
+        now = _Body(tuple(self._pairs(dialect, client, forwarded, known, size_bytes)), epoch or "")
         if before is None or before.epoch != now.epoch:
             self._keep(watched.conversation, now)
             return ""
@@ -118,24 +120,35 @@ class UpstreamWatch:
         self._forget(conversation)
 
     def _pairs(
-        self, dialect: Dialect, client: Mapping[str, Any], forwarded: Mapping[str, Any], size_bytes: int
+        self,
+        dialect: Dialect,
+        client: Mapping[str, Any],
+        forwarded: Mapping[str, Any],
+        known: Sequence[Part],
+        size_bytes: int,
     ) -> Iterable[Pair]:
         pieces = pieces_of(dialect, client)
-        parts = self._digested(pieces, size_bytes)
+        parts = self._digested(pieces, known, size_bytes)
         return (
             zip(parts, parts, strict=True)
             if forwarded is client
             else _aligned(pieces, parts, pieces_of(dialect, forwarded))
         )
 
-    def _digested(self, pieces: Pieces, size_bytes: int) -> list[Part]:
-        """The client's parts; a message that was digested before, being the very same object, is not digested again."""
+    def _digested(self, pieces: Pieces, known: Sequence[Part], size_bytes: int) -> list[Part]:
+        """The client's parts; a message that was digested before, being the very same object, is not digested again.
+        `known`: the client's last ones, of which those are taken that are the same still."""
         chain = self._digests.chain(pieces.messages, _message_digest, size_bytes)
         digests = [chain[at : at + DIGEST_BYTES] for at in range(0, len(chain), DIGEST_BYTES)]
         parts = [Part(section, digest_of(piece)) for section, piece in pieces.head]
-        for place, (message, digest) in enumerate(zip(pieces.messages, digests, strict=True)):
-            parts.append(Part("system" if place < pieces.leading else "messages", digest, _is_answer(message)))
-        return parts
+        sections = ["system"] * pieces.leading + ["messages"] * (len(digests) - pieces.leading)
+        old = known[len(parts) :]
+        # Equal digests have equal roles: what was an answer is one.
+        same = sum(
+            1 for _ in takewhile(bool, map(eq, map(_section_and_digest, old), zip(sections, digests, strict=True)))
+        )
+        rest = zip(sections[same:], digests[same:], pieces.messages[same:], strict=True)
+        return [*parts, *old[:same], *(Part(section, digest, _is_answer(message)) for section, digest, message in rest)]
 
     def _forget(self, conversation: str) -> _Body | None:
         body = self._last.pop(conversation, None)

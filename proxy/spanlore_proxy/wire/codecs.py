@@ -123,6 +123,20 @@ def learn_request(body: bytes, request: WireRequest, histories: Histories) -> No
         histories.learn(body, request.document, codec.messages_key)
 
 
+def read_again(body: bytes, dialect: Dialect, histories: Histories) -> Any:
+    """The parsed body, of which the histories know the beginning and remember the rest: `jsontext.loads`, but that only
+    bytes are parsed which no body before had there. It may share objects with these.
+
+    Raises:
+        ValueError: It is not JSON, or nested beyond what can be parsed.
+        KeyError: The dialect has no codec.
+    """
+    key = CODECS[dialect].messages_key
+    document = histories.loads(body, key)
+    histories.learn(body, document, key)
+    return document
+
+
 def _loads(histories: Histories, body: bytes, key: str) -> Any:
     try:
         return histories.loads(body, key)

@@ -161,6 +161,21 @@ def test_a_prefix_that_the_proxy_changed_is_counted_and_told(tmp_path: Path) -> 
     assert ["alarm" in str(span.attributes.get(lore.INJECTED_PLACEMENTS, "")) for span in spans] == [False, False, True]
 
 
+def test_a_change_deep_in_a_remembered_body_is_seen(tmp_path: Path) -> None:
+    """What was forwarded before is not parsed again where its bytes are the same, and only there: one letter of the
+    block, far in front of what is new, is a change, though client and plan say nothing of it."""
+    talk = [{"role": ("user", "assistant")[n % 2], "content": f"{n} {'x' * 2_000}"} for n in range(11)]
+    opening = {"model": "claude-x", "system": "You are an agent."}
+    items = [sent_on({**opening, "messages": talk[:count]}, with_block=True) for count in (7, 9, 11)]
+    changed = replace(items[2], forwarded_body=items[2].forwarded_body.replace(b"<spanlore-", b"<spanlorE-"))
+    for last, expected in ((items[2], None), (changed, {"upstream_system": 1})):
+        with recording(tmp_path / str(expected)) as it:
+            for item in (*items[:2], last):
+                it.recorder.submit(item)
+            it.end()
+        assert it.counts.snapshot().get("prefix_changed") == expected
+
+
 def test_secrets_reach_neither_spool_nor_log(tmp_path: Path) -> None:
     """Whatever the client or the model said, a key in it is a placeholder before anything is written."""
     with recording(tmp_path) as it:

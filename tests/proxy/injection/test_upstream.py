@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from spanlore.genai.inference import Dialect
-from spanlore_proxy.injection.upstream import UpstreamWatch, Watched, pieces_of
+from spanlore_proxy.injection.upstream import Part, Pieces, UpstreamWatch, Watched, pieces_of
 
 ANTHROPIC, CHAT, RESPONSES, GEMINI = (
     Dialect.ANTHROPIC_MESSAGES,
@@ -239,3 +241,30 @@ def test_equal_numbers_and_truths_are_no_equal_parts() -> None:
     more = {"messages": [*other["messages"], {"role": "assistant", "content": "x"}]}
 
     assert play(ANTHROPIC, (one, sent[0]), (more, {"messages": [*more["messages"], {"role": "user"}]})) == ["", ""]
+
+
+class Forgetful(UpstreamWatch):
+    """One that takes no part from the body before."""
+
+    def _digested(self, pieces: Pieces, known: Sequence[Part], size_bytes: int) -> list[Part]:
+        return super()._digested(pieces, [], size_bytes)
+
+
+def test_parts_taken_from_the_body_before_are_those_that_would_be_made() -> None:
+    """Whatever came before: system messages that come and go at the beginning, other tools, shorter and other talks."""
+    draw = random.Random(7)
+    said: list[dict[str, Any]] = [
+        {"role": role, "content": text} for role in ("system", "user", "assistant", "developer") for text in "ab"
+    ]
+    watch, forgetful, seen = UpstreamWatch(), Forgetful(), set()
+    one, last = Watched("c", is_derived=False, epoch=""), list[dict[str, Any]]()
+    for _ in range(600):
+        last = [*last[: draw.choice((len(last), len(last), draw.randrange(9)))], draw.choice(said)][-12:]
+        client = {"tools": [{"name": "t"}] * draw.choice((1, 1, 2)), "messages": copy.deepcopy(last)}
+        sent = {**client, "messages": [*client["messages"], *draw.choice(([], [], said[1:2]))]}
+        found = [w.check(one, CHAT, client, sent) for w in (watch, forgetful)]
+        seen.add(found[0])
+
+        assert found[0] == found[1]
+        assert watch._last == forgetful._last
+    assert len(seen) > 1

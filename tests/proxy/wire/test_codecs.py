@@ -11,7 +11,7 @@ import pytest
 
 from spanlore.genai.inference import Dialect
 from spanlore.genai.messages import ToolCall
-from spanlore_proxy.wire.codecs import CODECS, fold_exchange, learn_request, read_request
+from spanlore_proxy.wire.codecs import CODECS, fold_exchange, learn_request, read_again, read_request
 from spanlore_proxy.wire.dialect import recognise
 from spanlore_proxy.wire.exchange import End, Exchange
 from spanlore_proxy.wire.history import Histories
@@ -143,6 +143,28 @@ def test_a_known_history_makes_no_difference(path: str, key: str, said: list[obj
     for wrong in (body[:-1], body[:-1] + b',"%s":1,"x":}' % key.encode(), b"[]"):
         with pytest.raises(MalformedRequestError):
             read_request(wrong, endpoint, histories)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "key"),
+    [
+        (Dialect.ANTHROPIC_MESSAGES, "messages"),
+        (Dialect.OPENAI_RESPONSES, "input"),
+        (Dialect.GEMINI, "contents"),
+        (Dialect.BEDROCK, "messages"),
+    ],
+)
+def test_a_body_read_again_is_what_it_says(dialect: Dialect, key: str) -> None:
+    """Whatever is remembered: with a byte changed deep in what was said before, it says that."""
+    histories = Histories()
+    for count in (8, 10, 12):
+        body = orjson.dumps({"model": "m", key: PLAIN_TALK[:count]})
+        assert read_again(body, dialect, histories) == orjson.loads(body)
+    for place in range(0, len(body), 97):
+        other = body[:place] + b"y" + body[place + 1 :] if body[place : place + 1] == b"x" else body
+        assert read_again(other, dialect, histories) == orjson.loads(other)
+    with pytest.raises(ValueError, match="unexpected"):
+        read_again(body[:-1], dialect, histories)
 
 
 _ODD: tuple[object, ...] = (None, True, 1.5, "x", [], {}, [1], {"a": 1}, {"type": ["q"]}, ["a"], {"role": {}})
