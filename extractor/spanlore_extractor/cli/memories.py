@@ -24,6 +24,7 @@ _Scope = Annotated[
 ]
 _Status = Annotated[str, typer.Option(help="Only of this status: active, trial, candidate, quarantined, …")]
 _Kind = Annotated[str, typer.Option(help="Only of this kind: usage, environment, correction, explicit, …")]
+_Category = Annotated[str, typer.Option(help="Only of this category: convention, dependency, file_pattern, …")]
 _AsOf = Annotated[str, typer.Option(help="As they were recorded then: a date, a time, or an age such as 7d.")]
 
 
@@ -45,6 +46,7 @@ def listing(
     scope: _Scope = "",
     kind: _Kind = "",
     status: _Status = "",
+    category: _Category = "",
     everything: Annotated[bool, typer.Option("--all", help="Every scope, and what is no longer live.")] = False,
     as_of: _AsOf = "",
     as_json: Json = False,
@@ -52,13 +54,15 @@ def listing(
     """The memories of this repository and of the user."""
     if context.invoked_subcommand is not None:
         return
-    from spanlore.memory.memory import Kind, Status, memory_to_json
+    from spanlore.memory.categories import Category, category_of
+    from spanlore.memory.memory import Kind, Status
     from spanlore_collector.store.history import memories_as_of
     from spanlore_extractor.cli import views
     from spanlore_extractor.memories.queue import is_only_counted
 
     _known_word("--kind", kind, [item.value for item in Kind])
     _known_word("--status", status, [item.value for item in Status])
+    _known_word("--category", category, [item.value for item in Category])
     scopes = None if everything and not scope else scopes_of(scope)
     at_ns = time_of_word(as_of, "--as-of") if as_of else 0
     with daemon() as (reader, client):
@@ -69,24 +73,26 @@ def listing(
         for memory in found
         if (scopes is None or memory.scope in scopes)
         and memory.status not in ended
-        and (everything or status or kind or not is_only_counted(memory))
+        and (everything or status or kind or category or not is_only_counted(memory))
         and kind in ("", memory.kind.value)
         and status in ("", memory.status.value)
+        and category in ("", category_of(memory))
     ]
     kept = sorted(kept if at_ns else _looked_at(kept), key=views.listing_order)
     if as_json:
-        print_json({"scopes": sorted(scopes) if scopes else "all", "memories": [memory_to_json(item) for item in kept]})
+        print_json(
+            {"scopes": sorted(scopes) if scopes else "all", "memories": [views.categorised(item) for item in kept]}
+        )
     elif kept:
         show(views.memory_table(kept, show_scope=scopes is None or len(scopes) > 1))
     else:
         where = "" if scopes is None else f" for {' or '.join(sorted(scopes))}"
-        what = " of that kind or status" if kind or status else ""
+        what = " of that kind, status or category" if kind or status or category else ""
         typer.echo(f"Nothing is remembered{where}{what} yet. `spanlore mine` learns from recorded sessions.", err=True)
 
 
 def why(memory_id: Id, as_json: Json = False) -> None:
     """One memory, what happened to it, and what proves it."""
-    from spanlore.memory.memory import memory_to_json
     from spanlore_extractor.cli import views
     from spanlore_extractor.reading import open_evidence
 
@@ -97,7 +103,7 @@ def why(memory_id: Id, as_json: Json = False) -> None:
     [memory] = _looked_at([memory])
     if as_json:
         evidence = views.evidence_to_json(memory, opened)
-        print_json({"memory": memory_to_json(memory), "events": events, "evidence": evidence})
+        print_json({"memory": views.categorised(memory), "events": events, "evidence": evidence})
     else:
         show(views.memory_view(memory, events, opened))
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from spanlore.figures import several
 from spanlore.memory.anchor import AnchorState
+from spanlore.memory.categories import category_of
 from spanlore.memory.memory import EvidenceRole, Memory, Status, memory_to_json
 from spanlore.memory.operations import Operation, operation_to_json
 from spanlore_extractor.memories.differing import Changed, Diff
@@ -55,8 +56,14 @@ def memory_table(memories: Iterable[Memory], show_scope: bool = True) -> Table:
             text.append(f"\n{memory.scope}", "dim")
         status = Text(memory.status.value, _STYLES.get(memory.status, "dim"))
         seen = f"{memory.session_count}" if memory.session_count else "–"
-        table.add_row(memory.id, status, memory.kind.value, seen, text)
+        kind = Text(memory.kind.value).append(f"\n{category_of(memory)}", "dim")
+        table.add_row(memory.id, status, kind, seen, text)
     return table
+
+
+def categorised(memory: Memory) -> dict[str, Any]:
+    """The memory with its category, for programs."""
+    return {**memory_to_json(memory), "category": category_of(memory).value}
 
 
 def memory_view(
@@ -66,7 +73,7 @@ def memory_view(
     head = Text()
     head.append(f"{memory.id}  ", "bold")
     head.append(memory.status.value, _STYLES.get(memory.status, "dim"))
-    head.append(f" · {memory.kind.value} · {memory.scope}")
+    head.append(f" · {memory.kind.value} · {category_of(memory)} · {memory.scope}")
     head.append(f" · {memory.harness}\n" if memory.harness else "\n")
     head.append(f"{memory.text}\n", "italic")
     head.append(f"\nwhy this status: {memory.note}\n" if memory.note else "\n")

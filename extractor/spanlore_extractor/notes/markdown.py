@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import yaml
 
+from spanlore.memory.categories import category_of
 from spanlore.memory.memory import Memory
 from spanlore_extractor.memories.wording import clip
 
@@ -55,6 +56,7 @@ class Note:
 
 def note_of(memory: Memory, session_titles: Mapping[str, str] | None = None) -> str:
     """The note of a memory. The same memory gives the same bytes."""
+    category = category_of(memory).value
     title = clip(memory.text.replace("`", ""), TITLE_CHARS)
     front = {
         "title": title,
@@ -64,6 +66,7 @@ def note_of(memory: Memory, session_titles: Mapping[str, str] | None = None) -> 
         "spanlore_id": memory.id,
         "scope": memory.scope,
         "kind": memory.kind.value,
+        "category": category,
         "source": memory.source.value,
         "status": memory.status.value,
         "pinned": memory.pinned,
@@ -76,7 +79,7 @@ def note_of(memory: Memory, session_titles: Mapping[str, str] | None = None) -> 
         front["sub_path"] = memory.sub_path
     if memory.harness:
         front["harness"] = memory.harness
-    lines = [observation(Observation(memory.kind.value, memory.text, (memory.status.value,), _seen(memory)))]
+    lines = [observation(Observation(category, memory.text, (memory.status.value,), _seen(memory)))]
     if memory.why and memory.why not in memory.text:
         lines.append(observation(Observation("why", clip(memory.why, 300))))
     if memory.note:

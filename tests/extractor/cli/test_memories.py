@@ -6,7 +6,7 @@ from support.memory_commands import data, spanlore
 
 
 def test_filters(collector: Collecting, checkout: str) -> None:
-    """By kind and by status; ended ones are listed when they are asked for."""
+    """By kind, status and category; ended ones are listed when they are asked for."""
     kept, gone = (data(collector, "remember", f"run {name} with x")["memory"]["id"] for name in ("one", "two"))
     data(collector, "forget", gone)
 
@@ -15,6 +15,10 @@ def test_filters(collector: Collecting, checkout: str) -> None:
 
     assert ids() == ids("--kind", "explicit") == ids("--status", "active") == [kept]
     assert ids("--kind", "usage") == []
+    assert (ids("--category", "convention"), ids("--category", "bugfix")) == ([kept], [])
+    assert data(collector, "why", kept)["memory"]["category"] == "convention"
+    assert "explicit · convention" in spanlore(collector, "why", kept).stdout
+    assert spanlore(collector, "memories", "--category", "x").exit_code == 2
     assert ids("--status", "forgotten") == [gone]
     assert sorted(ids("--all")) == sorted([kept, gone])
 

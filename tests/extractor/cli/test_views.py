@@ -43,6 +43,7 @@ def test_a_table_of_80_columns() -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert memory().id in text
     assert "worked instead." in text
+    assert "convention" in text
 
 
 def test_shown_memories_come_first() -> None:
@@ -76,7 +77,7 @@ def test_reports() -> None:
     """What was done, or would be, and with a dry run what was left and why."""
     wet, dry = printed(report_view(report(), dry_run=False)), printed(report_view(report(), dry_run=True))
 
-    assert "1 session(s), 9 spans: 1 added" in wet
+    assert "1 session, 9 spans: 1 added" in wet
     assert "1 would be added" in dry
     assert "not taken" in dry and "not taken" not in wet
     assert [item["what"] for item in report_to_json(report(), False)["dropped"]] == ["failure", "message"]

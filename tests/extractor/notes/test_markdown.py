@@ -19,9 +19,10 @@ def test_a_memorys_note_is_basic_memorys() -> None:
 
     assert (note.front["type"], note.front["permalink"]) == ("memory", "spanlore/memories/m-1")
     assert note.front["tags"] == ["spanlore", "usage"]
+    assert (note.front["kind"], note.front["category"]) == ("usage", "convention")
     assert note.memory_id == "m-1"
     assert "\n- about [[github.com/a/b]]\n- learned_in [[session session-1]]\n" in text
-    assert note.observations[0] == Observation("usage", MEMORY.text, ("#active",), "seen in 2 sessions")
+    assert note.observations[0] == Observation("convention", MEMORY.text, ("#active",), "seen in 2 sessions")
     assert note_of(MEMORY) == text
 
 
