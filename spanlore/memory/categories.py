@@ -105,6 +105,8 @@ def category_of(memory: Memory) -> Category:
 
 def _of_words(memory: Memory) -> Category:
     words = memory.text if memory.is_edited or not memory.why else memory.why
+    if memory.valid_to_ns and not memory.superseded_by:
+        return Category.TASK_CONTEXT
     if _INSTALLS.search(words) or _swaps_managers(memory):
         return Category.DEPENDENCY
     for category, told in _SAID:

@@ -6,6 +6,7 @@ A change carries the version it was made from, so one made meanwhile by somebody
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -20,6 +21,7 @@ CONFIRMED_NOTE: Final = "the user confirmed it"
 """Note of a memory that a person said yes to."""
 CONFIRMED: Final = 4.0
 """What a person's yes adds to the counts for a memory, and a no to those against it."""
+_UNTIL: Final = re.compile(r"^(The user asked to have this remembered) until \d{4}-\d\d-\d\d(?= \()")
 MAX_TEXT_CHARS: Final = 400
 """Of a memory."""
 
@@ -59,7 +61,7 @@ def edit(memory: Memory, text: str, known: Sequence[Memory], now_ns: int, by: st
         anchors=(),
         updated_at_ns=now_ns,
         superseded_by="",
-        valid_to_ns=0,
+        valid_to_ns=_end_of(memory, now_ns),
         is_edited=True,
         note=f"waits for review: {shape}" if shape else "the user's own words",
         version=memory.version + 1,
@@ -71,17 +73,25 @@ def edit(memory: Memory, text: str, known: Sequence[Memory], now_ns: int, by: st
 def confirm(memory: Memory, known: Sequence[Memory], now_ns: int) -> list[Operation]:
     """Operations for the user's yes: it is shown, whatever it was before, and what says otherwise is superseded."""
     note = CONFIRMED_NOTE
+    end_ns = _end_of(memory, now_ns)
     changed = replace(
         memory,
         status=Status.ACTIVE,
+        text=memory.text if end_ns else _UNTIL.sub(r"\1", memory.text),
         alpha=memory.alpha + CONFIRMED,
         updated_at_ns=max(memory.updated_at_ns, now_ns),
         superseded_by="",
-        valid_to_ns=0,
+        valid_to_ns=end_ns,
         note=note,
         version=memory.version + 1,
     )
     return [Operation(Verb.CONFIRMED, changed, note, ACTOR), *supersede(changed, known)]
+
+
+def _end_of(memory: Memory, now_ns: int) -> int:
+    """The end its user set, where that is still to come: who changes it later wants it for good."""
+    has_end = memory.status is not Status.SUPERSEDED and memory.valid_to_ns > now_ns
+    return memory.valid_to_ns if has_end else 0
 
 
 def reject(memory: Memory) -> Operation:

@@ -145,7 +145,7 @@ class Memory:
     valid_from_ns: int = 0
     """Since when it has held, as far as the evidence shows; `created_at_ns` is when it was recorded."""
     valid_to_ns: int = 0
-    """Until when: the time of what superseded it. 0 while it holds."""
+    """Until when: the time of what superseded it, or the end its user set when it was made. 0 while it holds."""
     restated_ns: int = 0
     """When it was said again after something else had superseded it; what is older was weighed then. 0: never."""
     lost_ns: int = 0
@@ -180,6 +180,10 @@ class Memory:
     def anchor_state(self) -> AnchorState:
         """The worst state of what it names."""
         return state_of(self.anchors)
+
+    def is_over(self, now_ns: int) -> bool:
+        """Whether the end that its user set has come: from then on it is shown to nobody, pinned or not."""
+        return self.is_live and 0 < self.valid_to_ns <= now_ns
 
     def holds_in(self, sub_path: str) -> bool:
         """Whether it holds for work in that directory of the repository: its own, one below or above it."""

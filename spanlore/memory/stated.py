@@ -27,11 +27,18 @@ _PRIOR: Final = {"user": prior_of(Kind.EXPLICIT), "agent": (4.0, 1.0)}
 
 
 def remember(
-    text: str, scope: str, known: Sequence[Memory], now_ns: int, branch: str = "", by: str = ACTOR
+    text: str,
+    scope: str,
+    known: Sequence[Memory],
+    now_ns: int,
+    branch: str = "",
+    by: str = ACTOR,
+    until_ns: int = 0,
 ) -> list[Operation]:
     """Operations for "remember TEXT": the memory is added, or comes back; what says otherwise is superseded.
 
     `by` is `user` or `agent`, whose words become a candidate. Empty when it is remembered already, or waits already.
+    With `until_ns` it is episodic: shown until then, never after, and it ends nothing that is to outlast it.
 
     Raises:
         ValueError: nothing to remember, or too much; or an agent wants back what was ended.
@@ -39,13 +46,15 @@ def remember(
     words = " ".join(text.split())
     if not words:
         raise ValueError("there is nothing to remember")
-    if len(words) > MAX_STATEMENT_CHARS:
-        raise ValueError(f"{len(words)} characters are too many for one memory; say it in {MAX_STATEMENT_CHARS}")
+    limit = MAX_STATEMENT_CHARS - len(_until(until_ns))
+    if len(words) > limit:
+        raise ValueError(f"{len(words)} characters are too many for one memory; say it in {limit}")
     rule = rule_of(words)
     identity = memory_id(scope, Kind.EXPLICIT, rule.subject, rule.slot, rule.value)
     before = next((memory for memory in known if memory.id == identity), None)
     is_users = by == ACTOR
-    if before is not None and (before.is_shown or before.status is Status.QUARANTINED):
+    has_end = before is not None and before.is_live and before.valid_to_ns > 0
+    if before is not None and (before.is_shown or before.status is Status.QUARANTINED) and not has_end:
         return []
     if before is not None and not is_users:
         if before.status is Status.CANDIDATE:
@@ -59,7 +68,9 @@ def remember(
         source=Source.EXPLICIT,
         status=status,
         scope=scope,
-        text=one_line(f'{_ASKED[by]} to have this remembered ({day_of(now_ns)}): "{words}"', MAX_TEXT_CHARS),
+        text=one_line(
+            f'{_ASKED[by]} to have this remembered{_until(until_ns)} ({day_of(now_ns)}): "{words}"', MAX_TEXT_CHARS
+        ),
         subject=rule.subject,
         slot=rule.slot,
         value=rule.value,
@@ -70,12 +81,17 @@ def remember(
         created_at_ns=before.created_at_ns if before else now_ns,
         updated_at_ns=now_ns,
         valid_from_ns=now_ns,
+        valid_to_ns=until_ns,
         note=f"waits for review: {shape}" if shape else _SAID[by],
         version=before.version + 1 if before else 1,
     )
     verb = Verb.QUARANTINED if shape else Verb.UPDATED if before else Verb.ADDED
     operations = [Operation(verb, made, made.note, by)]
-    return [*operations, *supersede(made, known, by)] if status is Status.ACTIVE else operations
+    return [*operations, *supersede(made, known, by)] if status is Status.ACTIVE and not until_ns else operations
+
+
+def _until(until_ns: int) -> str:
+    return f" until {day_of(until_ns)}" if until_ns else ""
 
 
 def day_of(time_ns: int) -> str:

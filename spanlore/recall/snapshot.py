@@ -34,6 +34,8 @@ class Snapshot:
     """How many entries were no memory this version understands."""
     sharing: Sharing = field(default_factory=Sharing)
     """Which repositories read which others' memories."""
+    ends_ns: int = 0
+    """When the first of them is over; 0: none has an end."""
     _by_scope: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
     _by_signature: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
     _by_class: _Index = field(default_factory=lambda: MappingProxyType({}), repr=False)
@@ -82,6 +84,7 @@ class Snapshot:
             etag,
             left_out,
             sharing,
+            min((memory.valid_to_ns for memory in ranked if memory.valid_to_ns), default=0),
             _freeze(by_scope),
             _freeze(by_signature),
             _freeze(by_class),
@@ -89,6 +92,13 @@ class Snapshot:
             MappingProxyType(documents),
             MappingProxyType(indexes),
         )
+
+    def holding_at(self, now_ns: int) -> Snapshot:
+        """The snapshot without what is over by then; itself, at no cost, when nothing is."""
+        if not 0 < self.ends_ns <= now_ns:
+            return self
+        left = (memory for memory in self.memories if not memory.is_over(now_ns))
+        return Snapshot.of(left, self.etag, self.left_out, self.sharing, self)
 
     def in_scope(self, scope: str, harness: str, sub_path: str = "") -> Iterator[Memory]:
         """Memories of the repository, its upstream and the user that hold for the harness, best first. Lazy."""

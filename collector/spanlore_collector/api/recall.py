@@ -70,8 +70,9 @@ class RecallRoutes:
         async with self._making:
             etag, _ = self._table.snapshot()
             if etag != self._snapshot.etag:
-                memories = [memory for memory in self._table.all() if memory.is_shown]
-                self._snapshot = await asyncio.to_thread(Snapshot.of, memories, etag, 0, self._sharing, self._snapshot)
+                self._snapshot = await asyncio.to_thread(
+                    Snapshot.of, self._table.shown(), etag, 0, self._sharing, self._snapshot
+                )
             return self._snapshot
 
     async def _meaning(self, snapshot: Snapshot) -> Meaning:

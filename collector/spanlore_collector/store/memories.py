@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -66,13 +66,14 @@ class EventRow(NamedTuple):
 class MemoryTable:
     """All memories. Made and changed on the writer's thread, read from anywhere."""
 
-    def __init__(self, client: Client, sharing: Sharing | None = None) -> None:
+    def __init__(self, client: Client, sharing: Sharing | None = None, clock: Callable[[], int] = time.time_ns) -> None:
+        self._clock = clock
         self._sharing = sharing or Sharing()
         self._memories = {memory.id: memory for memory in _newest(client)}
         self._mining: dict[str, str] = _pairs(
             client.query("SELECT key, argMax(value, updated_at) FROM mining_state GROUP BY key").result_rows
         )
-        self._snapshot: tuple[str, bytes] | None = None
+        self._snapshot: tuple[str, bytes, int] | None = None
         _repair(client, self._memories.values())
 
     def all(self) -> list[Memory]:
@@ -85,11 +86,20 @@ class MemoryTable:
 
     def snapshot(self) -> tuple[str, bytes]:
         """(etag, JSON body) of the memories an agent may be shown."""
-        if self._snapshot is None:
-            shown = [memory_to_json(memory) for memory in self.all() if memory.is_shown]
-            body = orjson.dumps({"memories": shown, **sharing_to_json(self.sharing())})
-            self._snapshot = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"', body
-        return self._snapshot
+        made = self._snapshot
+        if made is None or 0 < made[2] <= self._clock():
+            shown = self.shown()
+            body = orjson.dumps(
+                {"memories": [memory_to_json(memory) for memory in shown], **sharing_to_json(self.sharing())}
+            )
+            ends_ns = min((memory.valid_to_ns for memory in shown if memory.valid_to_ns), default=0)
+            made = self._snapshot = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"', body, ends_ns
+        return made[:2]
+
+    def shown(self) -> list[Memory]:
+        """The memories an agent may be shown now, by id."""
+        now_ns = self._clock()
+        return [memory for memory in self.all() if memory.is_shown and not memory.is_over(now_ns)]
 
     def sharing(self) -> Sharing:
         """Which repositories read which others' memories: as set, and as checkouts told."""

@@ -9,7 +9,7 @@ import typer
 
 from spanlore import completion
 from spanlore.terminal import write
-from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, one_of, print_json
+from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, length_of, one_of, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,8 @@ def register(app: typer.Typer) -> None:
 def remember(
     text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to remember; quotes are not needed.")],
     scope: Annotated[str, typer.Option(help="`repo` (this repository, the default) or `user` (all of them).")] = "repo",
+    length: Annotated[str, typer.Option("--for", help="Only for so long, never after: 12h, 7d, 2w.")] = "",
+    episodic: Annotated[bool, typer.Option("--episodic", help="The same as --for 7d.")] = False,
     as_json: Json = False,
 ) -> None:
     """Remember TEXT: shown to agents from the next session on."""
@@ -46,11 +48,15 @@ def remember(
     place = here()
     if scope == "repo" and not place.scope:
         fail("this is not inside a git repository. Go to one, or say --scope user.", USAGE)
+    wanted = length or ("7d" if episodic else "")
+    length_ns = length_of(wanted, "--for") if wanted else 0
     redacted = Redactor(load_settings().capture.redact).redact(" ".join(text))
     with daemon() as (_, client):
         where = place.scope if scope == "repo" else USER_SCOPE
+        now_ns = time.time_ns()
+        until_ns = now_ns + length_ns if length_ns else 0
         try:
-            operations = stated.remember(redacted.text, where, client.memories(), time.time_ns())
+            operations = stated.remember(redacted.text, where, client.memories(), now_ns, until_ns=until_ns)
         except ValueError as error:
             fail(f"{error}.", USAGE)
         if operations:

@@ -105,6 +105,17 @@ def time_of(word: str, option: str) -> int:
         fail(f"{option} is a date (2026-11-30), a time (2026-11-30T12:00) or an age (7d, 12h), not {word!r}.", USAGE)
 
 
+def length_of(word: str, option: str) -> int:
+    """Nanoseconds of a length of time: `90m`, `12h`, `7d`, `2w`; at most a year."""
+    import re
+
+    found = re.fullmatch(r"(\d{1,6})\s*([mhdw])", word.strip())
+    length_s = int(found[1]) * {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}[found[2]] if found else 0
+    if not 0 < length_s <= 366 * 86_400:
+        fail(f"{option} is a length of time up to a year (90m, 12h, 7d, 2w), not {word!r}.", USAGE)
+    return length_s * 10**9
+
+
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a message."""
     typer.echo(f"spanlore: {message}", err=True)

@@ -94,6 +94,8 @@ def _marks(memory: Memory) -> str:
         marks.append("edited")
     if memory.sub_path:
         marks.append(f"in {memory.sub_path}")
+    if memory.is_live and memory.valid_to_ns:
+        marks.append(f"until {_when(memory.valid_to_ns)}")
     if memory.harness:
         marks.append(f"only {memory.harness}")
     for state, word in ((AnchorState.DRIFTED, "has changed"), (AnchorState.ORPHANED, "is gone")):

@@ -40,9 +40,11 @@ _TAUGHT: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION})
 def disowns(statement: Memory, memory: Memory) -> bool:
     """Whether the person's words of `statement` refuse what `memory`, mined from a failure and its fix, recommends.
 
-    Only within one repository, or where the person's words hold in all of them.
+    Only within one repository, or where the person's words hold in all of them; and never words that hold for a while.
     """
     if memory.kind not in _TAUGHT or memory.source in _SAID or statement.source not in _SAID:
+        return False
+    if statement.is_live and statement.valid_to_ns:
         return False
     if statement.harness and memory.harness and statement.harness != memory.harness:
         return False

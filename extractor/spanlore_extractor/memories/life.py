@@ -52,7 +52,8 @@ def expected_value(memory: Memory, now_ns: int) -> float:
 
 
 def _grow_old(memories: Sequence[Memory], now_ns: int, caps: Caps) -> list[Operation]:
-    out: dict[str, Operation] = {}
+    out: dict[str, Operation] = {memory.id: _ended(memory) for memory in memories if memory.is_over(now_ns)}
+    memories = [memory for memory in memories if memory.id not in out]
     for memory in memories:
         if _is_shown(memory) and not memory.pinned and confidence_at(memory, now_ns) < MIN_CONFIDENCE:
             days = int((now_ns - memory.updated_at_ns) / DAY_NS)
@@ -81,6 +82,12 @@ def _worth_least(memories: Sequence[Memory], now_ns: int, cap: int) -> list[Memo
         ),
     )  # fmt: skip
     return [memory for memory in ranked[cap:] if not memory.pinned]
+
+
+def _ended(memory: Memory) -> Operation:
+    note = "its user wanted it until then"
+    changed = replace(memory, status=Status.RETIRED, pinned=False, note=note, version=memory.version + 1)
+    return Operation(Verb.RETIRED, changed, note)
 
 
 def _demoted(memory: Memory, note: str) -> Operation:

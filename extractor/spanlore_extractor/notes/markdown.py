@@ -77,6 +77,8 @@ def note_of(memory: Memory, session_titles: Mapping[str, str] | None = None) -> 
     }
     if memory.sub_path:
         front["sub_path"] = memory.sub_path
+    if memory.is_live and memory.valid_to_ns:
+        front["until"] = _day(memory.valid_to_ns)
     if memory.harness:
         front["harness"] = memory.harness
     lines = [observation(Observation(category, memory.text, (memory.status.value,), _seen(memory)))]

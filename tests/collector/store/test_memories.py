@@ -108,6 +108,20 @@ def test_the_snapshot_has_what_may_be_shown(store: Store) -> None:
     assert etag == same != other
 
 
+def test_the_snapshot_has_nothing_that_is_over(store: Store) -> None:
+    """From the moment on, without any change."""
+    now_ns = [10]
+    with store.connect() as client:
+        table = MemoryTable(client, clock=lambda: now_ns[0])
+        table.apply(client, [Operation(Verb.ADDED, memory("m-ends", status=Status.ACTIVE, valid_to_ns=20))])
+        etag, body = table.snapshot()
+        now_ns[0] = 20
+        other, without = table.snapshot()
+
+    assert (b"m-ends" in body, b"m-ends" in without, etag != other) == (True, False, True)
+    assert "m-ends" not in [item.id for item in table.shown()]
+
+
 def test_mining_state_is_kept(store: Store) -> None:
     """The newest value of a key, also for the next process."""
     with store.connect() as client:

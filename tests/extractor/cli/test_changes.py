@@ -18,6 +18,20 @@ def test_remember(collector: Collecting, checkout: str) -> None:
     assert [item["id"] for item in newer["superseded"]] == [made["id"]]
 
 
+def test_remember_for_a_while(collector: Collecting, checkout: str) -> None:
+    """Shown with its end, and listed with it; nothing else is superseded. `--episodic` is a week."""
+    lasting = data(collector, "remember", "run the tests with make check")["memory"]["id"]
+    made = data(collector, "remember", "run the tests with make quick", "--for", "12h")
+    week = data(collector, "remember", "the staging server is down", "--episodic")["memory"]
+    shown = {memory.id: memory for memory in collector.client.snapshot()}
+    listed = " ".join(spanlore(collector, "memories", "--scope", "repo").stdout.split())
+
+    assert made["superseded"] == [] and {lasting, made["memory"]["id"], week["id"]} <= set(shown)
+    assert made["memory"]["valid_to_ns"] - made["memory"]["valid_from_ns"] == 12 * 3600 * 10**9
+    assert week["valid_to_ns"] - week["valid_from_ns"] == 7 * 86_400 * 10**9
+    assert "remembered until" in made["memory"]["text"] and listed.count("until 20") >= 2
+
+
 def test_remember_for_all(collector: Collecting, checkout: str) -> None:
     """User scope by statement only; listed beside the repository's."""
     made = data(collector, "remember", "I write British English", "--scope", "user")["memory"]
@@ -58,6 +72,8 @@ def test_suspicious_words_are_kept_back(collector: Collecting, checkout: str) ->
         (("forget", "m-nothing"), 1, "there is no memory"),
         (("remember", "x", "--scope", "planet"), 2, "--scope is repo or user"),
         (("remember", "x" * 400), 2, "are too many"),
+        (("remember", "x", "--for", "soon"), 2, "--for is a length of time"),
+        (("remember", "x", "--for", "9999w"), 2, "--for is a length of time"),
     ],
 )
 def test_mistakes_are_told(

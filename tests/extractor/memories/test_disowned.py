@@ -70,6 +70,11 @@ def test_only_a_persons_words_disown_and_only_what_was_inferred() -> None:
     assert not disowns(said(words), learned("npm ci", kind=Kind.TRAP))
 
 
+def test_words_for_a_while_disown_nothing() -> None:
+    """What they would end would not come back with their end."""
+    assert not disowns(said("don't use npm here", valid_to_ns=10**18), learned("npm ci"))
+
+
 def test_another_harness_and_a_cut_command_are_left_alone() -> None:
     """A rule for one harness says nothing of another's lesson; half a command is not judged."""
     words = "don't use npm here"

@@ -50,3 +50,13 @@ def test_value_is_in_tokens_a_month() -> None:
     once, often = replace(USAGE, session_count=1), replace(USAGE, session_count=2)
     assert 1.9 < expected_value(often, DAY_NS) / expected_value(once, DAY_NS) < 2.2
     assert expected_value(replace(USAGE, text="x" * 400), 0) < expected_value(USAGE, 0)
+
+
+def test_what_is_over_retires() -> None:
+    """Pinned as well; what has an end to come stays."""
+    over = replace(USAGE, id="m-1", pinned=True, valid_to_ns=DAY_NS)
+    later = replace(USAGE, id="m-2", valid_to_ns=DAY_NS + 1)
+    [gone] = grow_old([over, later], DAY_NS, Caps())
+
+    assert (gone.verb, gone.memory.id, gone.memory.status) == (Verb.RETIRED, "m-1", Status.RETIRED)
+    assert (gone.memory.pinned, gone.memory.version) == (False, over.version + 1)

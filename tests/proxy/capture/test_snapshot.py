@@ -183,3 +183,22 @@ async def _until(condition: object, timeout_s: float = 5.0) -> None:
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110  # what is waited for happens in another task's state
             await asyncio.sleep(0.005)
+
+
+async def test_what_is_over_is_let_go_of_without_the_collector(
+    collector: Collector, session: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    """Also when the file is read by the next proxy."""
+    now_ns = [10]
+    lasting, ends = make_memory("a"), make_memory("b", valid_to_ns=20)
+    collector.memories = [lasting, ends]
+    cache = SnapshotCache(collector.url, "token", tmp_path / "s.json", lambda: now_ns[0])
+    await cache.refresh(session)
+    before = [memory.id for memory in cache.current.memories]
+    now_ns[0] = 20
+    cache.drop_ended()
+    next_one = SnapshotCache("http://127.0.0.1:9", "token", tmp_path / "s.json", lambda: now_ns[0])
+
+    assert sorted(before) == sorted([lasting.id, ends.id])
+    assert [memory.id for memory in cache.current.memories] == [lasting.id]
+    assert [memory.id for memory in next_one.current.memories] == [lasting.id]

@@ -61,6 +61,12 @@ def test_what_a_person_said(words: str, category: Category) -> None:
     assert category_of(memory) is category
 
 
+def test_what_has_an_end_is_about_the_task() -> None:
+    """Whatever it says."""
+    memory = remember("use pnpm instead of npm", "github.com/a/b", (), 1, until_ns=2)[0].memory
+    assert category_of(memory) is Category.TASK_CONTEXT
+
+
 def test_what_holds_everywhere_is_a_preference() -> None:
     """Unless its words say more."""
     said = {words: remember(words, USER_SCOPE, (), 10**18)[0].memory for words in ("never push", "npm install first")}

@@ -7,6 +7,8 @@ import pytest
 from spanlore.memory.changes import CONFIRMED, confirm, edit, forget, pin, reject, shape_of, supersede
 from spanlore.memory.memory import Kind, Memory, Source, Status
 from spanlore.memory.operations import Verb
+from spanlore.memory.stated import remember
+from support.told import START_NS
 
 MEMORY = Memory(
     "m-1", Kind.CORRECTION, Source.CORRECTION, Status.TRIAL, "example.org/a", "Use tox.", "tests", "runner", "tox"
@@ -42,6 +44,18 @@ def test_yes_and_no() -> None:
     assert (yes.memory.status, yes.memory.alpha) == (Status.ACTIVE, MEMORY.alpha + CONFIRMED)
     assert ended.memory.superseded_by == "m-1"
     assert (no.memory.status, no.memory.beta, no.memory.pinned) == (Status.RETIRED, MEMORY.beta + CONFIRMED, False)
+
+
+def test_an_end_stays_while_it_is_to_come() -> None:
+    """A yes or an edit before it keeps it; after it, the memory holds for good and its text says no more of an end."""
+    [made] = remember("we use tabs", "github.com/a/b", [], START_NS, until_ns=START_NS + 10)
+    [early], [late] = (confirm(made.memory, [], at_ns) for at_ns in (START_NS + 1, START_NS + 10))
+    [edited] = edit(made.memory, "we use spaces", [], START_NS + 1)
+
+    assert (early.memory.valid_to_ns, early.memory.text) == (START_NS + 10, made.memory.text)
+    assert edited.memory.valid_to_ns == START_NS + 10
+    assert late.memory.valid_to_ns == 0
+    assert late.memory.text == 'The user asked to have this remembered (2026-11-30): "we use tabs"'
 
 
 def test_pins() -> None:

@@ -106,3 +106,21 @@ def test_the_longest_fits() -> None:
 def test_days_are_utc() -> None:
     """Whatever this machine's clock shows."""
     assert day_of(0) == "1970-01-01"
+
+
+def test_for_a_while() -> None:
+    """Until then, said in its text; it ends nothing else. Said again it gets another end, or none."""
+    end_ns = START_NS + 7 * 86_400 * 10**9
+    [lasting] = remember("run the tests with make check", SCOPE, [], START_NS)
+    [made] = remember("run the tests with make quick", SCOPE, [lasting.memory], START_NS, until_ns=end_ns)
+    [longer] = remember("run the tests with make quick", SCOPE, [made.memory], START_NS, until_ns=end_ns + 1)
+    for_good = remember("run the tests with make quick", SCOPE, [lasting.memory, made.memory], START_NS)
+
+    assert made.memory.text.startswith("The user asked to have this remembered until 2026-12-07 (2026-11-30)")
+    assert [made.memory.is_over(at_ns) for at_ns in (end_ns - 1, end_ns)] == [False, True]
+    assert (longer.memory.valid_to_ns, longer.memory.version) == (end_ns + 1, 2)
+    assert [item.memory.valid_to_ns for item in for_good[:1]] == [0]
+    assert [item.memory.status for item in for_good] == [Status.ACTIVE, Status.SUPERSEDED]
+    assert remember("run the tests with make check", SCOPE, [lasting.memory], START_NS, until_ns=end_ns) == []
+    with pytest.raises(ValueError, match="say it in 323"):
+        remember("x" * 330, SCOPE, [], START_NS, until_ns=end_ns)

@@ -108,3 +108,15 @@ def test_known_versions_are_not_read_again() -> None:
 
     assert any(memory is old.memories[i] for memory in new.memories for i in range(2))
     assert changed in new.memories
+
+
+def test_what_is_over_goes() -> None:
+    """Pinned or not; where nothing is over, it is the very same snapshot."""
+    lasting, ends = make_memory("a"), make_memory("b", valid_to_ns=20, pinned=True)
+    snapshot = Snapshot.of([lasting, ends], etag="1")
+
+    assert snapshot.ends_ns == 20
+    assert snapshot.holding_at(19) is snapshot
+    assert snapshot.holding_at(20).memories == (lasting,)
+    assert (snapshot.holding_at(20).etag, snapshot.holding_at(20).ends_ns) == ("1", 0)
+    assert Snapshot.of([lasting]).holding_at(10**30).memories == (lasting,)
