@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, assert_never
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from spanlore.genai.inference import Inference
 from spanlore.genai.messages import (
@@ -29,15 +30,26 @@ from spanlore.redaction.redact import Redactor
 from spanlore.redaction.values import Redact, redact_value
 from spanlore.spans.place import HumanMessage, Observation, ToolExecution, Turn
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+MAX_REMEMBERED: Final = 512
+"""Texts that are remembered with what becomes of them. A tool's result comes three times in one request (as a message,
+as a result, in the request log), names of members and parts in every one."""
+MAX_REMEMBERED_CHARS: Final = 8192
+"""Longer ones are not."""
+
 
 def redact_with(redactor: Redactor) -> Redact:
-    """The redactor as a function of text."""
+    """The redactor as a function of text, which remembers its last short texts (4 MB of them at most, by the MB of
+    plain ASCII). Safe to share by threads."""
 
     def redact(text: str) -> tuple[str, int]:
         done = redactor.redact(text)
         return done.text, done.count
 
-    return redact
+    remembered = lru_cache(MAX_REMEMBERED)(redact)
+    return lambda text: remembered(text) if len(text) <= MAX_REMEMBERED_CHARS else redact(text)
 
 
 def redact_inference(inference: Inference, redact: Redact) -> tuple[Inference, int]:
@@ -68,11 +80,16 @@ def redact_observation(observation: Observation, redact: Redact) -> tuple[Observ
 
 
 class _Redaction:
-    """Counts while it redacts one thing."""
+    """Counts while it redacts one thing. What has no secret is given back as it is: nearly everything, and a copy costs
+    more than the search."""
 
     def __init__(self, redact: Redact) -> None:
         self._redact = redact
         self.count = 0
+
+    def _with[One: DataclassInstance](self, one: One, before: int, **clean: Any) -> One:
+        """With the clean values, if there were secrets since the count was `before`."""
+        return one if self.count == before else replace(one, **clean)
 
     def text(self, text: str) -> str:
         clean, found = self._redact(text)
@@ -85,35 +102,41 @@ class _Redaction:
         return clean
 
     def part(self, part: Part) -> Part:
+        before = self.count
         match part:
             case Text(content):
-                return replace(part, content=self.text(content))
+                return self._with(part, before, content=self.text(content))
             case Reasoning(content):
-                return replace(part, content=self.text(content))
+                return self._with(part, before, content=self.text(content))
             case ToolCall():
                 return self.call(part)
             case ToolResult():
                 return self.result(part)
             case ServerToolCall(_, _, payload) | ServerToolResult(_, payload) | Generic(_, payload):
-                return replace(part, payload=self.value(payload))
+                return self._with(part, before, payload=self.value(payload))
             case Uri(_, uri):
-                return replace(part, uri=self.text(uri))
+                return self._with(part, before, uri=self.text(uri))
             case Blob():
                 return part
             case _:
                 assert_never(part)
 
     def call(self, call: ToolCall) -> ToolCall:
-        return replace(call, arguments=self.value(call.arguments))
+        return self._with(call, self.count, arguments=self.value(call.arguments))
 
     def result(self, result: ToolResult) -> ToolResult:
-        return replace(result, response=self.text(result.response))
+        return self._with(result, self.count, response=self.text(result.response))
 
     def messages(self, messages: Iterable[Message]) -> tuple[Message, ...]:
-        return tuple(replace(message, parts=tuple(self.part(part) for part in message.parts)) for message in messages)
+        return tuple(
+            self._with(message, self.count, parts=tuple(self.part(part) for part in message.parts))
+            for message in messages
+        )
 
     def tool(self, tool: ToolDefinition) -> ToolDefinition:
-        return replace(tool, description=self.text(tool.description), parameters=self.value(tool.parameters))
+        before = self.count
+        description, parameters = self.text(tool.description), self.value(tool.parameters)
+        return self._with(tool, before, description=description, parameters=parameters)
 
     def human(self, human: Iterable[HumanMessage]) -> tuple[HumanMessage, ...]:
         return tuple(replace(said, text=self.text(said.text)) for said in human)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import lru_cache
 from itertools import pairwise
@@ -139,6 +139,7 @@ class WireLog:
         try:
             self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")
             self._db.executescript(SCHEMA)
+            self._page_bytes = self._pragma("page_size")
         except sqlite3.Error:
             self._db.close()
             raise
@@ -164,8 +165,7 @@ class WireLog:
 
     def size_bytes(self) -> int:
         """Bytes in use, free pages left out."""
-        pages, free, size = (self._pragma(name) for name in ("page_count", "freelist_count", "page_size"))
-        return (pages - free) * size
+        return (self._pragma("page_count") - self._pragma("freelist_count")) * self._page_bytes
 
     def shrink(self, target_bytes: int) -> None:
         """Deletes the oldest requests, a tenth at a time, and what only they used."""
@@ -253,7 +253,7 @@ class WireLog:
 
 
 def _before(marks: tuple[int, ...], end: int) -> tuple[int, ...]:
-    return tuple(mark for mark in marks if mark < end)
+    return tuple(mark for mark in marks if mark < end) if marks else ()
 
 
 class WireLogReader:
@@ -337,8 +337,8 @@ def _entries(manifest: bytes) -> Iterator[tuple[_Kind, bytes]]:
 
 
 def _facts(request: LoggedRequest, redactions: int) -> str:
-    ordered = sorted(request.insertions, key=lambda item: item.offset)
-    return orjson.dumps({**asdict(request), "insertions": ordered, "body": "", "redactions": redactions}).decode()
+    ordered = tuple(sorted(request.insertions, key=lambda item: item.offset))
+    return orjson.dumps(replace(request, insertions=ordered, body="", redactions=redactions)).decode()
 
 
 def _from_facts(facts: str, body: str) -> LoggedRequest:

@@ -18,12 +18,14 @@ from spanlore.genai.messages import (
 from spanlore.redaction.redact import Redactor
 from spanlore.spans.place import Channel, HumanMessage, Observation, Outcome, Place, ToolExecution, Turn, Workplace
 from spanlore_proxy.capture.redacting import (
+    MAX_REMEMBERED_CHARS,
     redact_inference,
     redact_observation,
     redact_with,
 )
 
 SECRET = "hunter2"
+KEY = "AKIA" + "Z7QXW2VNB4KLM3PR"
 
 
 def redact(text: str) -> tuple[str, int]:
@@ -100,3 +102,24 @@ def test_arguments_are_told_by_their_names() -> None:
 def test_the_real_redactor_fits() -> None:
     """What the redaction package makes is what this module takes."""
     assert redact_with(Redactor(("hunter[0-9]",)))("nothing here") == ("nothing here", 0)
+
+
+def test_what_was_redacted_before_is_redacted_alike() -> None:
+    """Short texts are remembered, with their secrets' number; long ones are not, and come to the same."""
+    redact, plain = redact_with(Redactor()), Redactor()
+    for size in (0, MAX_REMEMBERED_CHARS, 2 * MAX_REMEMBERED_CHARS):
+        for text in (f"{'word ' * (size // 5)}{KEY}", "word " * (size // 5), KEY):
+            once = plain.redact(text)
+            assert redact(text) == redact(text) == (once.text, once.count)
+
+
+def test_what_has_no_secret_is_not_copied() -> None:
+    """And what has one is, its neighbours are not."""
+    clean, dirty = Message(Role.USER, (Text("hello"),)), Message(Role.USER, (Text("hello"), Text(KEY)))
+    inference = Inference(Dialect.ANTHROPIC_MESSAGES, "anthropic", "chat", "m", 0, 1, new_messages=(clean, dirty))
+    done, count = redact_inference(inference, redact_with(Redactor()))
+
+    assert count == 1
+    assert done.new_messages[0] is clean
+    assert done.new_messages[1].parts[0] is dirty.parts[0]
+    assert KEY not in repr(done)
