@@ -240,7 +240,9 @@ def _key(attributes: Mapping[str, AttributeValue]) -> tuple[Any, ...]:
 
 
 def _text(text: str) -> str:
-    # Valid text, nearly all of it, is told by the encoder itself; only what it refuses is mended.
+    # ASCII is told by a flag of the string; other valid text by the encoder itself. Only what it refuses is mended.
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
