@@ -350,6 +350,13 @@ def test_afterwards_it_stores_as_before(receiving: CollectorProcess) -> None:
     """Nothing of all that stands in the way of a good sender; received = stored + refused, by kind."""
     spans = sample_spans(64, seed=761)
     assert receiving.post_spans(spans).status == 200
+    log = ExportLogsServiceRequest()
+    log.resource_logs.add().scope_logs.add().log_records.add(time_unix_nano=1_790_000_000_000_000_000)
+    metric = ExportMetricsServiceRequest()
+    gauge = metric.resource_metrics.add().scope_metrics.add().metrics.add(name="good").gauge
+    gauge.data_points.add(time_unix_nano=1_790_000_000_000_000_000, as_int=1)
+    assert post(receiving, "/v1/logs", log.SerializeToString()).status == 200
+    assert post(receiving, "/v1/metrics", metric.SerializeToString()).status == 200
     counted = receiving.rows(
         "SELECT count() FROM otel_traces WHERE SpanAttributes['spanlore.session.id'] LIKE 'session-761-%'"
     )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -80,12 +84,13 @@ def run(agent: str, paths: list[Path], *, dry_run: bool, follow: bool, repositor
     memory = Memory.load(state.state_dir / REMEMBERED)
     rules, total = _rules(settings, repository), _Total()
     try:
-        while True:
-            for one, found in files().items():
-                total.take(import_all(_shown(found, one), one, rules, link, memory, time.time_ns))
-            if not follow:
-                break
-            time.sleep(FOLLOW_S)
+        with _stopping() as stopped:
+            while not stopped.is_set():
+                for one, found in files().items():
+                    total.take(import_all(_until(stopped, _shown(found, one)), one, rules, link, memory, time.time_ns))
+                if not follow:
+                    break
+                stopped.wait(FOLLOW_S)
     except CollectorError as error:
         say(f"{error}. What was taken is kept; say it again to go on.")
         return WRONG
@@ -95,6 +100,29 @@ def run(agent: str, paths: list[Path], *, dry_run: bool, follow: bool, repositor
     if as_json:
         typer.echo(json.dumps(total.as_json(dry_run)))
     return 0
+
+
+@contextmanager
+def _stopping() -> Iterator[Event]:
+    """Set by the first Ctrl-C: the file at hand is finished and counted, none is begun. The second one breaks off."""
+    stopped = Event()
+
+    def stop(*_: object) -> None:
+        stopped.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    if current_thread() is not main_thread():  # only there can signals be taken
+        yield stopped
+        return
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _until(stopped: Event, files: Iterable[Path]) -> Iterator[Path]:
+    return takewhile(lambda _: not stopped.is_set(), files)
 
 
 def _link(state: Any) -> CollectorLink | None:
