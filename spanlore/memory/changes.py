@@ -82,6 +82,7 @@ def confirm(memory: Memory, known: Sequence[Memory], now_ns: int) -> list[Operat
         updated_at_ns=max(memory.updated_at_ns, now_ns),
         superseded_by="",
         valid_to_ns=end_ns,
+        duplicate_of="",
         note=note,
         version=memory.version + 1,
     )

@@ -155,6 +155,8 @@ class Memory:
     """A person wrote the text; mining never rewrites it."""
     verdict: str = ""
     """What the model judge said of it last, and of how many sessions; '' when it was never asked."""
+    duplicate_of: str = ""
+    """The memory that says the same: as a judge sees it; once merged, the one it went into (`superseded_by`)."""
     superseded_by: str = ""
     note: str = ""
     """Why it has its status, for people."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spanlore_collector.store.reader import Reader
 
 _KEYS = "[c]onfirm, [f]orget, [e]dit, [s]kip, [q]uit"
+_MERGE = "[m]erge, "
 
 
 def register(app: typer.Typer) -> None:
@@ -55,11 +56,20 @@ def review(
             autocompletion=completion.memories,
         ),
     ] = None,
+    merge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--merge",
+            metavar="ID",
+            help="The judge is right: make one of this one and the one it repeats.",
+            autocompletion=completion.memories,
+        ),
+    ] = None,
     listing: Annotated[bool, typer.Option("--list", help="Only show the queue.")] = False,
     as_json: Json = False,
 ) -> None:
     """What was learned and is not shown yet: suspicious ones first, then those worth most. On a terminal each is asked
-    about; else the queue is shown, and --confirm and --forget say what to do."""
+    about; else the queue is shown, and --confirm, --forget and --merge say what to do."""
     import time
 
     from spanlore.memory.memory import memory_to_json
@@ -70,6 +80,7 @@ def review(
     scopes = None if everything else scopes_of(scope)
     with daemon() as (reader, client):
         done = _by_option(client, confirm or [], forget or [])
+        done += _merged(client, merge or [], {operation.memory.id for operation in done})
         now_ns = time.time_ns()
         queue = waiting((item for item in client.memories() if scopes is None or item.scope in scopes), now_ns)
         known = {item.id for item in client.memories() if scopes is None or item.scope in scopes}
@@ -93,6 +104,7 @@ def review(
 def ask(reader: Reader, client: MemoryClient, queue: Sequence[Memory]) -> None:
     """Goes through the queue on a terminal."""
     from spanlore_extractor.cli import views
+    from spanlore_extractor.memories.merging import twin_of
     from spanlore_extractor.reading import open_evidence
 
     if not queue:
@@ -100,8 +112,12 @@ def ask(reader: Reader, client: MemoryClient, queue: Sequence[Memory]) -> None:
     for number, memory in enumerate(queue, 1):
         show(views.memory_view(memory, client.events(memory.id), open_evidence(reader, memory.evidence)))
         answer = ""
-        while answer not in ("c", "f", "e", "s", "q"):
-            answer = typer.prompt(f"\n{number}/{len(queue)}  {_KEYS}", default="s", show_default=False)[:1].lower()
+        twin = twin_of(memory, client.memories())
+        if twin is not None:
+            write(f"\nThe judge says that {twin.id} says it already: {twin.text}")
+        keys = f"{_MERGE if twin is not None else ''}{_KEYS}"
+        while not answer or answer not in ("cfesqm" if twin is not None else "cfesq"):
+            answer = typer.prompt(f"\n{number}/{len(queue)}  {keys}", default="s", show_default=False)[:1].lower()
         if answer == "q":
             break
         operations = _answered(answer, memory, client.memories())
@@ -114,7 +130,10 @@ def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Oper
     import time
 
     from spanlore.memory import stated
+    from spanlore_extractor.memories.merging import merge
 
+    if answer == "m":
+        return merge(memory, known, time.time_ns())
     if answer == "c":
         return stated.confirm(memory, known, time.time_ns())
     if answer == "f":
@@ -140,5 +159,25 @@ def _by_option(client: MemoryClient, confirm: Sequence[str], forget: Sequence[st
             fail(f"{memory.id} is named twice.", WRONG)
         operations = stated.confirm(memory, known, time.time_ns()) if is_right else [stated.forget(memory)]
         client.apply(operations)
+        done += operations
+    return done
+
+
+def _merged(client: MemoryClient, words: Sequence[str], touched: set[str]) -> list[Operation]:
+    import time
+
+    from spanlore_extractor.memories.merging import merge
+
+    done: list[Operation] = []
+    for word in words:
+        memory, known = one_of(client, word)
+        if memory.id in touched:
+            fail(f"{memory.id} is named twice.", WRONG)
+        try:
+            operations = merge(memory, known, time.time_ns())
+        except ValueError as error:
+            fail(f"{error}.", WRONG)
+        client.apply(operations)
+        touched |= {operation.memory.id for operation in operations}
         done += operations
     return done

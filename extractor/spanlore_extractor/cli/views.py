@@ -96,6 +96,8 @@ def _marks(memory: Memory) -> str:
         marks.append(f"in {memory.sub_path}")
     if memory.is_live and memory.valid_to_ns:
         marks.append(f"until {_when(memory.valid_to_ns)}")
+    if memory.duplicate_of and memory.is_live:
+        marks.append(f"says the same as {memory.duplicate_of}, by the judge; `spanlore review --merge {memory.id}`")
     if memory.harness:
         marks.append(f"only {memory.harness}")
     for state, word in ((AnchorState.DRIFTED, "has changed"), (AnchorState.ORPHANED, "is gone")):

@@ -19,6 +19,7 @@ from spanlore.memory.changes import CONFIRMED_NOTE
 from spanlore.memory.memory import (
     USER_SCOPE,
     Evidence,
+    EvidenceRole,
     Kind,
     Memory,
     Source,
@@ -153,7 +154,7 @@ class _State:
 
     def take(self, candidate: Candidate, opposites: frozenset[str]) -> None:
         """Works one candidate in."""
-        known = self.memories.get(candidate.id)
+        known = self._kept(self.memories.get(candidate.id))
         if known is not None and known.status is Status.SUPERSEDED and self._is_restated(candidate, known):
             self._revive(candidate, known)
         elif known is not None and known.status in _ENDED:
@@ -164,6 +165,13 @@ class _State:
             self._reinforce(candidate, known)
         else:
             self._add(candidate)
+
+    def _kept(self, known: Memory | None) -> Memory | None:
+        """Where a person merged a memory into another, that one: what speaks for the first speaks for it."""
+        if known is None or known.status is not Status.SUPERSEDED or known.duplicate_of != known.superseded_by:
+            return known
+        into = self.memories.get(known.superseded_by)
+        return known if into is None else into
 
     def _refuse(self, candidate: Candidate, reason: str) -> None:
         self.refused.append(Refused(candidate, reason))
@@ -443,6 +451,29 @@ def _reinforced(candidate: Candidate, known: Memory, fresh: Sequence[Evidence]) 
         lost_ns=max(known.lost_ns, candidate.lost_ns),
         lost_calls=max(known.lost_calls, candidate.lost_calls),
         **_cited(known, fresh),
+    )
+
+
+def unite(kept: Memory, other: Memory) -> Memory:
+    """`kept`, with what speaks for `other` and against it, and the failures that it answers."""
+    fresh = [item for item in other.evidence if not _is_counted(kept, item.session_id)]
+    counted = {*kept.seen, *map(_digest, _sessions(kept.evidence))}
+    seen = [digest for digest in other.seen if digest not in counted]
+    against = _sessions([item for item in fresh if item.role is EvidenceRole.AGAINST])
+    new = len(_sessions(fresh) - against) + len(seen)
+    cited = _cited(kept, sorted(fresh, key=lambda item: item.time_ns))
+    return _next(
+        kept,
+        session_count=kept.session_count + new,
+        alpha=kept.alpha + new,
+        beta=kept.beta + len(against),
+        updated_at_ns=max(kept.updated_at_ns, other.updated_at_ns),
+        valid_from_ns=min(filter(None, (kept.valid_from_ns, other.valid_from_ns)), default=0),
+        trigger=_merged(kept.trigger, other.trigger),
+        sub_path=_common(kept.sub_path, other.sub_path) if kept.kind in _HELD_TO_A_PLACE else kept.sub_path,
+        lost_ns=max(kept.lost_ns, other.lost_ns),
+        lost_calls=max(kept.lost_calls, other.lost_calls),
+        **{**cited, "seen": tuple(dict.fromkeys((*cited["seen"], *seen)))},
     )
 
 

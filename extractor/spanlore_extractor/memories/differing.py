@@ -17,6 +17,8 @@ from spanlore.memory.operations import Operation, Verb
 LOST: Final = "the miner no longer finds it"
 _SAID: Final = ("text", "why", "kind", "source", "harness", "sub_path", "trigger", "origins")
 _BY_PERSON: Final = "the user"
+MERGED: Final = "the user merged"
+"""How the notes of two memories begin that a person made one of."""
 _MINED: Final = (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED)
 
 
@@ -94,7 +96,8 @@ def _is_by_hand(memory: Memory) -> bool:
 
 
 def _is_ended(memory: Memory) -> bool:
-    return memory.status not in _MINED and memory.note != LOST
+    is_merged = memory.note.startswith(MERGED)
+    return is_merged or (memory.status not in _MINED and memory.note != LOST)
 
 
 def _has_persons_status(memory: Memory) -> bool:

@@ -4,8 +4,10 @@ import pytest
 
 from spanlore_extractor.cli.review import ask
 from support.collecting import Collecting
+from support.judging import answering, document
 from support.memory_commands import data, spanlore
-from support.told import corrected
+from support.model_server import ModelServer, ReceivedRequest, Reply
+from support.told import START_NS, corrected, failing_tests
 
 
 @pytest.fixture
@@ -41,3 +43,48 @@ def test_the_queue_by_answers(
 
     assert sys.stdin is not None
     assert [after[key].value for key in queue] == ["forgotten", "candidate"]
+
+
+def says_it_is_known(request: ReceivedRequest) -> Reply:
+    """Names the one memory that is known there."""
+    return answering(verdict="refuse", duplicate_of=document(request)["known_memories"][0]["id"])
+
+
+def test_what_the_judge_calls_the_same_is_merged_on_a_yes(
+    collector: Collecting, checkout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told in the list and when asked; by option or by answer. Nothing else can be merged."""
+    said = data(collector, "remember", "rtk knows no bun, so call bun itself")["memory"]["id"]
+    for number in (1, 2):
+        told = failing_tests(f"{checkout}-twin-{number}", START_NS + number * 10**12, repository=checkout)
+        collector.send(told.spans())
+    monkeypatch.setitem(collector.environment, "SPANLORE_JUDGE_API_KEY", "sk-test")
+    with ModelServer(says_it_is_known) as server:
+        monkeypatch.setitem(collector.environment, "SPANLORE_JUDGE_BASE_URL", server.url)
+        data(collector, "mine")
+    [twin] = data(collector, "review", "--scope", "repo")["waiting"]
+    listed = " ".join(spanlore(collector, "review", "--scope", "repo").stdout.split())
+    wrong = spanlore(collector, "review", "--merge", said)
+    asked: list[str] = []
+
+    def answer(words: str, **_: object) -> str:
+        asked.append(words)
+        return "m"
+
+    monkeypatch.setattr("typer.prompt", answer)
+    ask(
+        collector.reader,
+        collector.client,
+        [memory for memory in collector.client.memories() if memory.id == twin["id"]],
+    )
+    after = {memory.id: memory for memory in collector.client.memories(scope=checkout)}
+
+    assert twin["duplicate_of"] == said and f"says the same as {said}" in listed
+    assert (wrong.exit_code, "no judge says" in wrong.stderr) == (1, True)
+    assert "[m]erge" in asked[0]
+    assert (after[twin["id"]].status.value, after[twin["id"]].superseded_by) == ("superseded", said)
+    assert after[said].trigger.signatures == tuple(twin["trigger"]["signatures"]) != ()
+    assert {item.session_id for item in after[said].evidence} == {item["session_id"] for item in twin["evidence"]}
+    assert data(collector, "review", "--scope", "repo")["waiting"] == []
+    assert spanlore(collector, "undo").exit_code == 0
+    assert data(collector, "review", "--scope", "repo", "--merge", twin["id"])["changed"][0]["id"] == said

@@ -192,3 +192,13 @@ def test_an_addition_counts_against_the_caps() -> None:
         result = judge.judge(two_sessions(), (), opened, Spending(), {"s1": "codex", "s2": "codex"})
         assert server.requests == []
     assert result.entries[0].outcome.startswith("not asked")
+
+
+def test_what_it_says_is_known_is_offered_for_merging() -> None:
+    """The memory it names is kept with the lesson, which waits."""
+    known = remember("run the tests with tox", "github.com/example/tally", (), START_NS)[0].memory
+    with ModelServer(lambda r: answering(verdict="refuse", duplicate_of=known.id)) as server, model_at(server) as model:
+        result = judge_with(model, NOW_NS).judge(two_sessions(), [known], opened, Spending())
+
+    assert result.operations[-1].memory.status is Status.CANDIDATE
+    assert result.operations[-1].memory.duplicate_of == known.id

@@ -58,6 +58,12 @@ def test_an_end_stays_while_it_is_to_come() -> None:
     assert late.memory.text == 'The user asked to have this remembered (2026-11-30): "we use tabs"'
 
 
+def test_a_yes_says_that_it_stands_by_itself() -> None:
+    """Whatever a judge called the same."""
+    [made] = remember("we use tabs", "github.com/a/b", [], START_NS)
+    assert confirm(replace(made.memory, duplicate_of="m-9"), [], 1)[0].memory.duplicate_of == ""
+
+
 def test_pins() -> None:
     """On, off, nothing to do, and not for what is not shown."""
     pinned = pin(MEMORY, True)
