@@ -14,7 +14,7 @@ import sys
 from clickhouse_connect.driver.client import Client
 
 from spanlore_collector.bench.sample import sample_spans
-from spanlore_collector.store.client import Store
+from spanlore_collector.store.client import ENGINE_SETTINGS, Store
 from spanlore_collector.store.inserting import COLUMNS, Inserter
 from spanlore_collector.store.migrate import migrate
 from spanlore_collector.store.rows import rows_of
@@ -23,12 +23,15 @@ DAY_SPANS = 10_000
 _BATCH = 2_000
 _COPIES_AT_ONCE = 10
 """Below the engine's bound of 100 partitions an insert, and the memory of one."""
+FILLING_BYTES = 6 * 1024**3
 _HEX_IDS = frozenset({"trace_id", "span_id", "parent_span_id", "TraceId", "SpanId", "ParentSpanId"})
 _TEXT_IDS = frozenset({"conversation", "parent_conversation", "tool_call_id", "response_id", "provider_request_id"})
 
 
 def main(folder: str, spans: str, day_spans: str = str(DAY_SPANS)) -> None:
     """Fills and prints."""
+    # A process of its own, that copies whole days at once: the bound is the collector's, which then opens the store.
+    ENGINE_SETTINGS["max_server_memory_usage"] = FILLING_BYTES
     store = Store(f"chdb://{folder}")
     client = store.connect(database="default")
     migrate(client, store.database)
