@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
@@ -29,6 +29,10 @@ def register(app: typer.Typer) -> None:
     app.command("review", help="Go through what waits: candidates, and what looked suspicious.")(review)
 
 
+def _ids(flag: str, told: str) -> Any:
+    return typer.Option(flag, metavar="ID", help=told, autocompletion=completion.memories)
+
+
 def review(
     scope: Annotated[
         str,
@@ -38,32 +42,10 @@ def review(
         ),
     ] = "",
     everything: Annotated[bool, typer.Option("--all", help="Of every scope.")] = False,
-    confirm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--confirm",
-            metavar="ID",
-            help="This one is right.",
-            autocompletion=completion.memories,
-        ),
-    ] = None,
-    forget: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--forget",
-            metavar="ID",
-            help="This one is not.",
-            autocompletion=completion.memories,
-        ),
-    ] = None,
+    confirm: Annotated[list[str] | None, _ids("--confirm", "This one is right.")] = None,
+    forget: Annotated[list[str] | None, _ids("--forget", "This one is not.")] = None,
     merge: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--merge",
-            metavar="ID",
-            help="The judge is right: make one of this one and the one it repeats.",
-            autocompletion=completion.memories,
-        ),
+        list[str] | None, _ids("--merge", "The judge is right: make one of this one and the one it repeats.")
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="Only show the queue.")] = False,
     as_json: Json = False,
