@@ -9,7 +9,6 @@ from spanlore.memory import changes, stated, undoing
 from spanlore.memory.memory import USER_SCOPE, Memory, Status
 from spanlore.memory.operations import Operation
 
-ACTIONS: Final = ("edit", "pin", "unpin", "confirm", "reject", "forget", "undo")
 ALWAYS: Final = frozenset({"edit", "undo"})
 """Actions that say by themselves why they can't be done."""
 DONE: Final[Mapping[str, str]] = {

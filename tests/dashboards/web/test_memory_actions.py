@@ -6,7 +6,7 @@ import pytest
 
 from spanlore.memory.memory import Kind, Memory, Source, Status, memory_to_json
 from spanlore.memory.operations import Operation, Verb
-from spanlore_dashboards.web.memory_actions import ACTIONS, ALWAYS, DONE, ActionError, act, offered, remember, undoable
+from spanlore_dashboards.web.memory_actions import ALWAYS, DONE, ActionError, act, offered, remember, undoable
 
 
 def memory(status: Status = Status.ACTIVE, pinned: bool = False) -> Memory:
@@ -46,14 +46,13 @@ def test_edits_that_make_no_sense(text: str) -> None:
 @pytest.mark.parametrize("status", list(Status))
 def test_only_what_is_offered_can_be_done(status: Status) -> None:
     """In every status something is offered, and anything else is refused with a reason."""
-    for action in set(ACTIONS) - ALWAYS:
+    for action in set(DONE) - ALWAYS - {"remember"}:
         if action in offered(memory(status)):
             assert done(action, memory(status)).memory.version == 8
         else:
             with pytest.raises(ActionError, match=status.value):
                 done(action, memory(status))
     assert offered(memory(status))
-    assert set(DONE) == {*ACTIONS, "remember"}
 
 
 def test_a_pin_comes_off() -> None:
