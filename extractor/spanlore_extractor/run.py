@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import batched
 from pathlib import Path
@@ -20,7 +21,7 @@ from spanlore.memory.trust import DAY_NS
 from spanlore.redaction.redact import Redactor
 from spanlore.repository.checkout import locate
 from spanlore.settings import Settings
-from spanlore_collector.store.api_client import MemoryClient
+from spanlore_collector.store.api_client import MemoryClient, VersionConflictError
 from spanlore_extractor.judge.judging import Entry, Judge
 from spanlore_extractor.judge.spending import Spending
 from spanlore_extractor.memories.against import find_against
@@ -56,6 +57,8 @@ OPERATIONS_AT_ONCE: Final = 4_000
 """Of a run; a request to the collector is bounded, and a first run over a large store may find more."""
 OVERLAP_MS: Final = 10_000
 """Rows are looked for again this far back: a batch is stamped before it is committed."""
+ATTEMPTS: Final = 5
+"""Of a run, before it gives up: a person and the daemon's extractor may change memories while it reads and judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +145,30 @@ def mine(
     """Mines what is due: `everything` all sessions again, `active_too` also those not over, with `since_ns` only those
     that ended later; what that leaves out stays due. `dry_run` changes nothing.
 
+    Where someone else changed a memory in between, nothing of the run was kept, and it starts again from what is known
+    now: what the daemon's extractor mined at the same moment is then known, and not learned a second time.
+
     Raises:
         StoreUnavailableError: the daemon is down.
-        VersionConflictError: a memory was changed by someone else in between; the next run does it.
+        VersionConflictError: a memory was changed by someone else in between, `ATTEMPTS` times over.
     """
+    for _ in range(ATTEMPTS - 1):
+        with suppress(VersionConflictError):
+            return _mine_once(reader, client, rules, now_ns, everything, active_too, dry_run, since_ns, judge)
+    return _mine_once(reader, client, rules, now_ns, everything, active_too, dry_run, since_ns, judge)
+
+
+def _mine_once(
+    reader: Rows,
+    client: MemoryClient,
+    rules: Rules,
+    now_ns: int,
+    everything: bool,
+    active_too: bool,
+    dry_run: bool,
+    since_ns: int,
+    judge: Judge | None,
+) -> Report:
     before = Progress() if everything else Progress.from_json(client.mining_state(STATE_KEY))
     due, after = _due(reader, before, rules.idle_ns, now_ns, active_too)
     due = [item for item in due if item.end_time_ns >= since_ns]

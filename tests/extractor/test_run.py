@@ -1,9 +1,10 @@
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +13,17 @@ from spanlore.memory.memory import Kind, Memory, Source, Status
 from spanlore.memory.operations import Operation, Verb
 from spanlore.memory.stated import forget
 from spanlore.redaction.redact import Redactor
-from spanlore_collector.store.api_client import MemoryClient
-from spanlore_extractor.run import FORKS_KEY, OPERATIONS_AT_ONCE, Progress, Report, Rules, apply_in_parts, mine
+from spanlore_collector.store.api_client import MemoryClient, VersionConflictError
+from spanlore_extractor.run import (
+    ATTEMPTS,
+    FORKS_KEY,
+    OPERATIONS_AT_ONCE,
+    Progress,
+    Report,
+    Rules,
+    apply_in_parts,
+    mine,
+)
 from support.collecting import Collecting
 from support.told import START_NS, Told, corrected, failing_tests
 
@@ -245,3 +255,47 @@ def test_many_operations_are_applied_in_parts() -> None:
     assert apply_in_parts(cast(MemoryClient, Client()), operations) == 9_000
     assert [operation for part in parts for operation in part] == operations
     assert max(map(len, parts)) <= OPERATIONS_AT_ONCE
+
+
+class Overtaken:
+    """A client to whom something happens between what it read and each of its changes."""
+
+    def __init__(self, client: MemoryClient, happens: Callable[[], None]) -> None:
+        self._client, self._happens, self.changes = client, happens, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def apply(self, operations: Sequence[Operation]) -> int:
+        self.changes += 1
+        self._happens()
+        return self._client.apply(operations)
+
+
+def test_two_miners_at_once(collector: Collecting) -> None:
+    """A run that the daemon's extractor overtakes starts again: no error, and nothing is learned twice."""
+    scope = "github.com/example/overtaken"
+    collector.send(failing_tests("overtaken-1", repository=scope).spans())
+    collector.send(failing_tests("overtaken-2", START_NS + 10**13, repository=scope).spans())
+    client = Overtaken(collector.client, lambda: cast(None, run(collector)))
+    report = mine(collector.reader, cast(MemoryClient, client), RULES, LATER_NS)
+    [memory] = memories(collector, scope)
+
+    assert client.changes == 1
+    assert report.operations == ()
+    assert (memory.session_count, memory.version) == (2, 2)
+
+
+def test_a_run_that_is_always_overtaken_says_so(collector: Collecting) -> None:
+    """It gives up after so many attempts, and its sessions stay due."""
+
+    def overtake() -> None:
+        raise VersionConflictError("someone else was sooner")
+
+    collector.send(failing_tests("always-1", repository="github.com/example/always").spans())
+    client = Overtaken(collector.client, overtake)
+    with pytest.raises(VersionConflictError):
+        mine(collector.reader, cast(MemoryClient, client), RULES, LATER_NS)
+
+    assert client.changes == ATTEMPTS
+    assert run(collector).sessions == 1
