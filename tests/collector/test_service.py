@@ -160,6 +160,7 @@ def test_only_loopback_names_and_the_token_are_let_in(collector: CollectorProces
         # ClickHouse's own status of a wrong password.
         wrong = 403 if url.startswith(collector.clickhouse_url) else 401
         assert send(url, "GET", None, {"Authorization": "Bearer wrong"}).status == wrong
+        assert send(url, "GET", None, {"Authorization": "Bearer \xff"}).status == wrong
         assert send(url, "GET", None, bearer).status == 200
     assert send(collector.url + "/healthz", "GET", None, {}).status == 200
 

@@ -11,7 +11,6 @@ as told in research/observability.md §3.3; `@clickhouse/client` 1.23 for the er
 from __future__ import annotations
 
 import asyncio
-import hmac
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ from dataclasses import replace
 
 from aiohttp import web
 
-from spanlore_collector.api.guard import is_loopback_host
+from spanlore.loopback import is_loopback_host, is_secret
 from spanlore_collector.clickhouse_http import answers
 from spanlore_collector.clickhouse_http.answers import error
 from spanlore_collector.clickhouse_http.compression import Encoder, block_encoder, encoder, encoding_for
@@ -40,7 +39,7 @@ class ClickHouseInterface:
 
     def __init__(self, pool: SessionPool, token: str, threads: ThreadPoolExecutor) -> None:
         self._pool = pool
-        self._token = token.encode()
+        self._token = token
         self._threads = threads
         self._turns = asyncio.Semaphore(pool.size)
 
@@ -85,7 +84,7 @@ class ClickHouseInterface:
         hint = "the password is the token of this installation (`token` in its state directory)"
         if not offered:
             raise error(answers.REQUIRED_PASSWORD, f"a password is needed: {hint}", "REQUIRED_PASSWORD")
-        if not all(hmac.compare_digest(password, self._token) for password in offered):
+        if not all(is_secret(password, self._token) for password in offered):
             raise error(answers.AUTHENTICATION_FAILED, f"wrong password: {hint}", "AUTHENTICATION_FAILED")
 
     async def _hello(self, wanted: Asked) -> web.Response:

@@ -9,7 +9,6 @@ Source: ClickHouse docs, "HTTP Interface"; `src/Server/HTTPHandler.cpp` for the 
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -85,17 +84,17 @@ async def asked(request: web.Request) -> Asked:
     )
 
 
-def passwords_of(request: web.Request) -> list[bytes]:
+def passwords_of(request: web.Request) -> list[str]:
     """What the client offers, by Basic, Bearer, X-ClickHouse-Key or `?password=`; none when it offers nothing."""
     scheme, _, value = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
-    offered = [request.headers.get("X-ClickHouse-Key", "").encode(), request.query.get("password", "").encode()]
+    offered = [request.headers.get("X-ClickHouse-Key", ""), request.query.get("password", "")]
     if scheme.lower() == "basic":
         try:
-            offered.append(base64.b64decode(value).partition(b":")[2] or b"-")
-        except binascii.Error:
-            offered.append(b"-")
+            offered.append(base64.b64decode(value).decode().partition(":")[2] or "-")
+        except ValueError:  # not base64, or not text
+            offered.append("-")
     elif scheme.lower() == "bearer":
-        offered.append(value.encode())
+        offered.append(value)
     return [password for password in offered if password]
 
 

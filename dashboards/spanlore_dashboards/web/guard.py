@@ -19,12 +19,13 @@ from urllib.parse import quote, urlsplit
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from spanlore.loopback import is_loopback_host, is_secret
+
 API: Final = "/api/"
 OPEN_PATHS: Final = frozenset({"/healthz", "/login", "/favicon.ico"})
 COOKIE: Final = "spanlore"
 COOKIE_AGE_S: Final = 30 * 24 * 3600
 FORM_FIELD: Final = "csrf"
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
@@ -60,27 +61,21 @@ class Keys:
 
     def opens(self, given: str) -> bool:
         """Whether it is one of the two tokens."""
-        return any(hmac.compare_digest(given.encode(), known.encode()) for known in (self.login, self.token))
+        return is_secret(given, self.login) or is_secret(given, self.token)
 
     def _derived(self, purpose: str) -> str:
         return hmac.new(self.token.encode(), purpose.encode(), "sha256").hexdigest()[:40]
 
 
-def is_loopback_host(host: str) -> bool:
-    """Whether a Host header names this machine by a loopback name, with any port."""
-    name = host if host.endswith("]") else host.rpartition(":")[0] or host
-    return name.lower() in _LOOPBACK
-
-
 def is_logged_in(request: web.Request, keys: Keys) -> bool:
     """By the cookie."""
-    return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), keys.cookie.encode())
+    return is_secret(request.cookies.get(COOKIE, ""), keys.cookie)
 
 
 def has_token(request: web.Request, keys: Keys) -> bool:
     """By `Authorization: Bearer`."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(value.strip().encode(), keys.token.encode())
+    return scheme.lower() == "bearer" and is_secret(value.strip(), keys.token)
 
 
 def is_own_form(request: web.Request, given: str, keys: Keys) -> bool:
@@ -88,7 +83,7 @@ def is_own_form(request: web.Request, given: str, keys: Keys) -> bool:
     origin = request.headers.get("Origin", "")
     same = not origin or urlsplit(origin).netloc == request.headers.get("Host", "")
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
-    return same and site in ("same-origin", "none") and hmac.compare_digest(given.encode(), keys.form.encode())
+    return same and site in ("same-origin", "none") and is_secret(given, keys.form)
 
 
 def log_in(keys: Keys, target: str) -> web.Response:

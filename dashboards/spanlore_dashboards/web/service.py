@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -22,6 +23,9 @@ from spanlore_dashboards.web.site import Site
 HOST: Final = "127.0.0.1"
 MAX_BODY_BYTES: Final = 64 * 1024
 TRY_AGAIN_S: Final = 3
+
+_OWN_PAGE: Final = re.compile(r"/(?![/\\])[^\x00-\x20\x7f]*")
+"""A path on this host. No control characters: a browser leaves tabs and line ends out, and `/<tab>/x` becomes `//x`."""
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +92,7 @@ class _Entrance:
             (await request.post()).get("token", "") if request.method == "POST" else request.query.get("token", "")
         )
         target = request.query.get("next", "/sessions")
-        if not target.startswith("/") or target.startswith(("//", "/\\")):
+        if not _OWN_PAGE.fullmatch(target):
             target = "/sessions"
         if is_logged_in(request, self._site.keys) or self._site.keys.opens(given.strip()):
             return log_in(self._site.keys, target)

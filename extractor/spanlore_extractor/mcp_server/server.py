@@ -6,7 +6,6 @@ in its own words (`ToolError`); a daemon that is down is no crash of the server,
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
@@ -18,6 +17,7 @@ from pydantic import Field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import spanlore
+from spanlore.loopback import is_secret
 from spanlore_collector.store.api_client import RequestRefusedError, VersionConflictError
 from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_collector.store.reader import QueryFailedError
@@ -119,11 +119,12 @@ class _Guard:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._expected = f"Bearer {token}".encode()
+        self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = dict(scope.get("headers") or ()).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(given, self._expected):
+        scheme, _, given = dict(scope.get("headers") or ()).get(b"authorization", b"").decode("latin-1").partition(" ")
+        is_start_or_end = scope["type"] == "lifespan"
+        if is_start_or_end or (scheme.lower() == "bearer" and is_secret(given, self._token)):
             await self._app(scope, receive, send)
             return
         headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
