@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import itertools
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +133,26 @@ async def test_compressed_bodies_are_rewritten_in_their_coding_or_not_at_all(tmp
     assert bypassed == body
     assert len(tagged(rewritten, "spanlore-memory")) == 1
     assert [span.attributes.get(lore.INJECTION_SKIPPED) for span in spans] == ["bypass", None]
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+async def test_what_a_restart_loses_raises_the_alarm(tmp_path: Path, is_lost: bool) -> None:
+    """The proxy ends, its ledger loses the conversation's row, another proxy begins: what left before is known from its
+    own record, so the missing block is counted. Without the loss nothing is."""
+    give(tmp_path)
+    host, path, lines = ASKED["anthropic"]
+    bodies = played(TALKS["anthropic"]())
+    async with api_server(answering(b"{}")) as api:
+        for body in bodies[:2]:
+            async with (
+                running_proxy(tmp_path, upstreams={host: api.url}, injection={"withhold_share": 0}) as proxy,
+                tunnelled(proxy.port, f"{host}:443", proxy.ca, credentials=CREDENTIALS) as connection,
+            ):
+                await connection.ask(post(body, *lines, target=path, host=host))
+                await proxy.collector.chats(1)
+            with contextlib.closing(sqlite3.connect(proxy.paths.proxy_db)) as database, database:
+                database.execute("DELETE FROM placements WHERE ?", (is_lost,))
+    counted = proxy.service.counts.snapshot()
+
+    assert [len(tagged(one.body, "spanlore-memory")) for one in api.received] == [1, 0 if is_lost else 1]
+    assert counted.get("prefix_changed") == ({"upstream_system": 1} if is_lost else None)

@@ -36,11 +36,12 @@ from spanlore_proxy.capture.redacting import redact_inference, redact_observatio
 from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
 from spanlore_proxy.capture.strip import strip_records
+from spanlore_proxy.capture.upstream_db import UpstreamDb
 from spanlore_proxy.capture.wire_log import WireLog
 from spanlore_proxy.conversation.agent import at_workplace, identify
 from spanlore_proxy.conversation.tracker import ConversationState, Tracker, state_to_json
 from spanlore_proxy.injection.invariant import noted_alarm
-from spanlore_proxy.injection.upstream import UpstreamWatch
+from spanlore_proxy.injection.upstream import Body, UpstreamWatch
 from spanlore_proxy.wire.codecs import fold_exchange, read_again, read_request
 from spanlore_proxy.wire.exchange import Exchange
 from spanlore_proxy.wire.history import Histories
@@ -96,6 +97,7 @@ class Recorder:
         redact: Redact,
         settings: Settings,
         counts: Counters,
+        bodies: UpstreamDb | None = None,
         refresh: Callable[[Workplace], Workplace] = lambda workplace: workplace,
         on_spooled: Callable[[], None] = lambda: None,
         give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
@@ -103,10 +105,11 @@ class Recorder:
         on_prefix_changed: Callable[[str, str], None] = lambda conversation, section: None,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in the thread;
-        `give_way(is_urgent)` before each piece of work, and may wait until agents are served; `is_alive(run_id)` as in
-        `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was forwarded differs from what was
-        forwarded before, and the client did not change it."""
+        """`bodies` keeps what went upstream over a restart; `refresh` brings a workplace's branch up to date;
+        `on_spooled` is called after each group, in the thread; `give_way(is_urgent)` before each piece of work, and may
+        wait until agents are served; `is_alive(run_id)` as in `Tracker.close_idle`;
+        `on_prefix_changed(conversation, section)` when what was forwarded differs from what was forwarded before, and
+        the client did not change it."""
         self._spool = spool
         self._tracker = tracker
         self._stored = StoredResponses()
@@ -122,7 +125,8 @@ class Recorder:
         self._give_way = give_way
         self._is_alive = is_alive
         self._on_prefix_changed = on_prefix_changed
-        self._watch = UpstreamWatch()
+        self._bodies = bodies
+        self._watch = UpstreamWatch(load=self._kept_body)
         self._forwarded = Histories(MAX_FORWARDED_BYTES)
         self._is_stopping = False
         self._clock_ns = clock_ns
@@ -239,6 +243,7 @@ class Recorder:
             self._counts.add(counters.CAPTURED, amount=len(group.payloads))
         # Only now: a state may not know what the spool does not have. (The next request repeats it then.)
         self._save(tuple(group.states.values()))
+        self._keep_bodies()
         self._oldest_ns = 0
 
     def _observe(self, captured: Captured, group: _Group) -> None:
@@ -299,6 +304,24 @@ class Recorder:
         self._counts.add(counters.PREFIX_CHANGED, f"upstream_{section}")
         self._on_prefix_changed(watched.conversation, section)
         return noted_alarm(captured.injected)
+
+    def _kept_body(self, conversation: str) -> Body | None:
+        try:
+            return self._bodies.load(conversation) if self._bodies is not None else None
+        except sqlite3.Error as error:
+            self._degraded("upstream_db", error)
+            return None
+
+    def _keep_bodies(self) -> None:
+        """With the group that was recorded: one short commit, no wait for the disk."""
+        changed = self._watch.take_changed()
+        if self._bodies is None or not changed:
+            return
+        try:
+            self._bodies.save(changed, self._clock_ns())
+        except sqlite3.Error as error:
+            self._watch.not_kept(changed)
+            self._degraded("upstream_db", error)
 
     def _is_urgent(self) -> bool:
         return self._is_stopping or self._queued_bytes > URGENT_BYTES or self.lag_ns > MAX_LAG_NS

@@ -42,6 +42,7 @@ from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
 from spanlore_proxy.capture.status import StatusFile, read_status
 from spanlore_proxy.capture.strip import strip_payload
+from spanlore_proxy.capture.upstream_db import UpstreamDb
 from spanlore_proxy.capture.upstreams import parse_upstreams, write_roots
 from spanlore_proxy.capture.wire_log import WireLog
 from spanlore_proxy.capture.workplaces import Checkouts, Workplaces
@@ -218,6 +219,7 @@ class ProxyService:
             tracker=_restored(Tracker(), states),
             states=states,
             wire_log=wire_log,
+            bodies=self._open("upstream_db", self._paths.proxy_db, UpstreamDb),
             redact=redact,
             settings=settings,
             counts=self.counts,
@@ -246,7 +248,7 @@ class ProxyService:
             words=words,
         )
 
-    def _open[Database: (StateDb, LedgerDb, WireLog)](
+    def _open[Database: (StateDb, LedgerDb, UpstreamDb, WireLog)](
         self, name: str, path: Path, make: Callable[[Path], Database]
     ) -> Database | None:
         """An SQLite file; a broken one is moved aside, since the proxy can work without its past."""

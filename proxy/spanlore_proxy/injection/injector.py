@@ -167,7 +167,9 @@ class Injector:
             programs=snapshot.failing_programs(workplace.repository) if identity.call_class in _ANSWERED else _NONE,
             wants_prompt=identity.call_class is CallClass.MAIN and holds_any,
         )
-        if self._watched is not None:
+        if facts.is_attested and self._settings.injection.attested != "rewrite":
+            self._watched = None  # left alone, whatever stood there while another setting held
+        elif self._watched is not None:
             self._watched = replace(watched, epoch=facts.epoch)
         plan, rewritten = self._decided(body, request, facts, snapshot, entry, started_ns)
         if plan.entry is not None:

@@ -14,14 +14,17 @@ whatever follows costs no cached prefix any more.
 - Where the provider holds the history, what the request brings is appended to what was forwarded before; compared is
   the next request that brings its history along.
 
-Bounded: digests only, of so many parts in all.
+- A body that was kept over a restart (`load`) may not be the last that was forwarded: a retry right before a kill may
+  have brought more. It binds up to the model's newest answer, and wherever something of ours stood.
+
+Bounded: digests only, of so many parts in all. Values only; `capture.upstream_db` keeps them in SQLite.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from operator import attrgetter, eq
@@ -72,20 +75,41 @@ type Pair = tuple[Part | None, Part]
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
+class Body:
+    """What is remembered of a conversation's last request."""
+
     pairs: tuple[Pair, ...]
     epoch: str
+    is_restored: bool = False
+    """It comes from the disk: a later one may have been forwarded and not kept."""
 
     @property
     def client(self) -> list[Part]:
         return [part for part, _ in self.pairs if part is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A body that is to be kept in place of the conversation's last one."""
+
+    body: Body
+    same: int
+    """So many of its pairs are those that are kept already."""
+
+
 class UpstreamWatch:
     """The last body of each conversation. For one thread."""
 
-    def __init__(self, max_conversations: int = MAX_CONVERSATIONS, max_parts: int = MAX_PARTS) -> None:
-        self._last: OrderedDict[str, _Body] = OrderedDict()
+    def __init__(
+        self,
+        max_conversations: int = MAX_CONVERSATIONS,
+        max_parts: int = MAX_PARTS,
+        load: Callable[[str], Body | None] = lambda conversation: None,
+    ) -> None:
+        """`load(conversation)` gives a body that was kept before this process, or before it was forgotten here."""
+        self._last: OrderedDict[str, Body] = OrderedDict()
+        self._load = load
+        self._changed: dict[str, Changed] = {}
         self._digests = Digests()
         self._max_conversations = max_conversations
         self._max_parts = max_parts
@@ -102,22 +126,32 @@ class UpstreamWatch:
         """Which section of the prefix changed by the proxy's doing since the conversation's last body: tools, system or
         messages; '' when none did. `forwarded` is the very object `client` where nothing was inserted; `size_bytes` is
         the client's body's."""
-        before = self._forget(watched.conversation)
+        before = self._forget(watched.conversation) or self._load(watched.conversation)
         epoch = watched.epoch if watched.epoch is not None or before is None else before.epoch
         known = before.client if before is not None else []
-        now = _Body(tuple(self._pairs(dialect, client, forwarded, known, size_bytes)), epoch or "")
+        now = Body(tuple(self._pairs(dialect, client, forwarded, known, size_bytes)), epoch or "")
         if before is None or before.epoch != now.epoch:
-            self._keep(watched.conversation, now)
+            self._keep(watched.conversation, now, before)
             return ""
         if watched.is_continued:
-            self._keep(watched.conversation, _appended(before, now))
+            self._keep(watched.conversation, _appended(before, now), before)
             return ""
-        self._keep(watched.conversation, now)
+        self._keep(watched.conversation, now, before)
         return _change(before, now, only_system=watched.is_derived)
 
     def forget(self, conversation: str) -> None:
-        """It is not compared with anything that came before any more."""
+        """What came before is not remembered here any more."""
         self._forget(conversation)
+
+    def take_changed(self) -> dict[str, Changed]:
+        """By conversation, what is to be kept since this was asked last."""
+        changed, self._changed = self._changed, {}
+        return changed
+
+    def not_kept(self, changed: Mapping[str, Changed]) -> None:
+        """They could not be kept, whole or in part; they are given once more, from the first pair on."""
+        for conversation, one in changed.items():
+            self._changed[conversation] = Changed(self._changed.get(conversation, one).body, 0)
 
     def _pairs(
         self,
@@ -150,12 +184,15 @@ class UpstreamWatch:
         rest = zip(sections[same:], digests[same:], pieces.messages[same:], strict=True)
         return [*parts, *old[:same], *(Part(section, digest, _is_answer(message)) for section, digest, message in rest)]
 
-    def _forget(self, conversation: str) -> _Body | None:
+    def _forget(self, conversation: str) -> Body | None:
         body = self._last.pop(conversation, None)
         self._parts -= len(body.pairs) if body is not None else 0
         return body
 
-    def _keep(self, conversation: str, body: _Body) -> None:
+    def _keep(self, conversation: str, body: Body, before: Body | None) -> None:
+        same = _shared(before.pairs, body.pairs) if before is not None else 0
+        waiting = self._changed.get(conversation)
+        self._changed[conversation] = Changed(body, same if waiting is None else min(same, waiting.same))
         self._last[conversation] = body
         self._parts += len(body.pairs)
         while len(self._last) > self._max_conversations or self._parts > self._max_parts:
@@ -211,23 +248,31 @@ def _aligned(given: Pieces, parts: Sequence[Part], sent: Pieces) -> Iterator[Pai
         at += not is_ours
 
 
-def _appended(before: _Body, now: _Body) -> _Body:
+def _appended(before: Body, now: Body) -> Body:
     """What the provider has after a request that went on from what it holds."""
     shared = _shared(before.client, now.client)
     start = _end_of(now.pairs, shared)
     end = len(before.pairs) if shared == len(before.client) else _end_of(before.pairs, shared)
-    return _Body((*before.pairs[:end], *now.pairs[start:]), now.epoch)
+    return Body((*before.pairs[:end], *now.pairs[start:]), now.epoch)
 
 
-def _change(before: _Body, now: _Body, *, only_system: bool) -> str:
+def _change(before: Body, now: Body, *, only_system: bool) -> str:
     end = _end_of_system(before, now) if only_system else _end_of_prefix(before, now)
+    end = min(end, _binding(before)) if before.is_restored else end
     for place, (_, was) in enumerate(before.pairs[:end]):
         if place >= len(now.pairs) or now.pairs[place][1].digest != was.digest:
             return was.section
     return ""
 
 
-def _end_of_prefix(before: _Body, now: _Body) -> int:
+def _binding(restored: Body) -> int:
+    """How many of its pairs a request that was forwarded after it, and not kept, can't have added to."""
+    answered = _end_of(restored.pairs, _answered(restored.client))
+    ours = [place for place, (own, sent) in enumerate(restored.pairs) if own is None or own.digest != sent.digest]
+    return max(answered, ours[-1] + 1 if ours else 0)
+
+
+def _end_of_prefix(before: Body, now: Body) -> int:
     """How many of the pairs before have to be there again."""
     old, new = before.client, now.client
     shared = _shared(old, new)
@@ -236,7 +281,7 @@ def _end_of_prefix(before: _Body, now: _Body) -> int:
     return _end_of(before.pairs, min(shared, _answered(old)) if len(new) <= len(old) else shared)
 
 
-def _end_of_system(before: _Body, now: _Body) -> int:
+def _end_of_system(before: Body, now: Body) -> int:
     """The same of tools and system prompt alone; none of a shorter conversation, which may have begun anew."""
     old, new = before.client, now.client
     if len(new) < len(old):
@@ -247,8 +292,8 @@ def _end_of_system(before: _Body, now: _Body) -> int:
     return next((place for place, (_, was) in enumerate(before.pairs) if was.section == "messages"), len(before.pairs))
 
 
-def _shared(one: Sequence[Part], other: Sequence[Part]) -> int:
-    """How many parts both begin with."""
+def _shared[One: (Part, Pair)](one: Sequence[One], other: Sequence[One]) -> int:
+    """How many both begin with."""
     return sum(1 for _ in takewhile(bool, map(eq, one, other)))
 
 

@@ -1,5 +1,6 @@
 import resource
 import signal
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,9 +25,11 @@ from spanlore_proxy.capture.redacting import redact_with
 from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
 from spanlore_proxy.capture.strip import CONTENT
+from spanlore_proxy.capture.upstream_db import UpstreamDb
 from spanlore_proxy.capture.wire_log import WireLog, WireLogReader
 from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.conversation.tracker import Tracker, state_from_json
+from spanlore_proxy.demo.store_view import wait_until
 from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert
 from spanlore_proxy.injection.upstream import Watched
 from spanlore_proxy.wire.codecs import learn_request, read_request
@@ -73,6 +76,7 @@ def recording(
     redact = redact_with(Redactor())
     states = StateDb(folder / "proxy.sqlite")
     wire_log = WireLog(folder / "wire.sqlite", max_bytes=2**26, redact=redact)
+    bodies = UpstreamDb(folder / "proxy.sqlite")
     tracker = tracker or Tracker()
     recorder = Recorder(
         spool=spool,
@@ -82,6 +86,7 @@ def recording(
         redact=redact,
         settings=Settings.model_validate(settings),
         counts=counts,
+        bodies=bodies,
         refresh=lambda workplace: replace(workplace, branch="now"),
         give_way=give_way,
         is_alive=is_alive,
@@ -94,6 +99,7 @@ def recording(
         recorder.stop(10)
         spool.close()
         states.close()
+        bodies.close()
         wire_log.close()
 
 
@@ -159,6 +165,39 @@ def test_a_prefix_that_the_proxy_changed_is_counted_and_told(tmp_path: Path) -> 
     assert it.counts.snapshot()["prefix_changed"] == {"upstream_system": 1}
     assert told == [("c", "system")]
     assert ["alarm" in str(span.attributes.get(lore.INJECTED_PLACEMENTS, "")) for span in spans] == [False, False, True]
+
+
+@pytest.mark.parametrize(("with_block", "expected"), [(True, None), (False, {"upstream_system": 1})])
+def test_a_restarted_recorder_compares_with_what_left_before(
+    tmp_path: Path, with_block: bool, expected: dict[str, int] | None
+) -> None:
+    """The digests are on disk; the block that was there has to be there."""
+    opening = {"messages": [{"role": "user", "content": "hi"}], "system": "You are an agent.", "model": "claude-x"}
+    more = [{"role": "assistant", "content": "yes"}, {"role": "user", "content": "go on"}]
+    for document, is_there in ((opening, True), ({**opening, "messages": [*opening["messages"], *more]}, with_block)):
+        with recording(tmp_path) as it:
+            it.recorder.submit(sent_on(document, with_block=is_there))
+            it.end()
+
+    assert it.counts.snapshot().get("prefix_changed") == expected
+
+
+def test_bodies_that_cannot_be_kept_cost_no_record(tmp_path: Path) -> None:
+    """Counted; the exchange is recorded, and what could not be written is written the next time."""
+    opening = {"messages": [{"role": "user", "content": "hi"}], "system": "You are an agent.", "model": "claude-x"}
+    with recording(tmp_path) as it:
+        with sqlite3.connect(tmp_path / "proxy.sqlite") as other:
+            other.execute("ALTER TABLE upstream_pairs RENAME TO away")
+            it.recorder.submit(sent_on(opening, with_block=True))
+            assert wait_until(lambda: it.counts.count("degraded", "upstream_db") > 0, 10)
+            other.execute("ALTER TABLE away RENAME TO upstream_pairs")
+        it.recorder.submit(sent_on(opening, with_block=True))
+        spans = it.end()
+        kept = other.execute("SELECT count(*) FROM upstream_pairs").fetchone()
+        other.close()
+
+    assert len(chats(spans)) == 2
+    assert kept == (1,)
 
 
 def test_a_change_deep_in_a_remembered_body_is_seen(tmp_path: Path) -> None:

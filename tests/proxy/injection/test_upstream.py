@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -212,6 +213,56 @@ def test_bounded() -> None:
     few.check(Watched("three", False, ""), CHAT, body(CHAT, "a"), body(CHAT, "a", block=BLOCK))
     changed = body(CHAT, "a", "b", "c")
     assert few.check(Watched("three", False, ""), CHAT, changed, changed) == "system"
+
+
+def restarted(watch: UpstreamWatch) -> UpstreamWatch:
+    """Another process's, with what the first one gave away to be kept."""
+    kept = {name: replace(changed.body, is_restored=True) for name, changed in watch.take_changed().items()}
+    return UpstreamWatch(load=kept.get)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("is_derived", [False, True])
+@pytest.mark.parametrize("has_answer", [False, True])
+def test_a_restart_is_no_gap(dialect: Dialect, is_derived: bool, has_answer: bool) -> None:
+    """What stood there before has to stand there after it; the block also where nothing was answered yet."""
+    watched = Watched("c", is_derived, epoch="")
+    said = ("a", "b", "c") if has_answer else ("a",)
+    more = (*said, "d", "e") if has_answer else ("a", "b", "c")
+    for block, expected in ((BLOCK, ""), ("", "system"), ("another", "system")):
+        watch = UpstreamWatch()
+        watch.check(watched, dialect, body(dialect, *said), body(dialect, *said, block=BLOCK))
+        later = body(dialect, *more), body(dialect, *more, block=block)
+        assert restarted(watch).check(watched, dialect, *later) == expected
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_lost_retry_is_no_alarm(dialect: Dialect) -> None:
+    """The body that was kept got nothing beside its newest message; its retry did, and the proxy was killed before
+    that was kept. A hint that had stood there, in an answered message or not, is missed all the same."""
+    watched = Watched("c", is_derived=False, epoch="")
+    said, more = ("a", "b", "c"), ("a", "b", "c", "d", "e")
+    for before, after, expected in (({}, {2: HINT}, ""), ({2: HINT}, {}, "messages"), ({}, {0: HINT}, "messages")):
+        watch = UpstreamWatch()
+        watch.check(watched, dialect, body(dialect, *said), body(dialect, *said, block=BLOCK, hints=before))
+        later = body(dialect, *more), body(dialect, *more, block=BLOCK, hints=after)
+        assert restarted(watch).check(watched, dialect, *later) == expected
+
+
+def test_what_is_given_to_be_kept_is_what_is_new() -> None:
+    """How many pairs stand already; after a failure to keep them, none."""
+    watch, one = UpstreamWatch(), Watched("c", is_derived=False, epoch="")
+    counts = []
+    for said in (("a",), ("a", "b", "c"), ("a", "x", "c")):
+        client = body(CHAT, *said)
+        watch.check(one, CHAT, client, body(CHAT, *said, block=BLOCK))
+        changed = watch.take_changed()
+        counts.append((changed["c"].same, len(changed["c"].body.pairs)))
+    watch.not_kept(changed)
+
+    assert counts == [(0, 4), (4, 6), (4, 6)]
+    assert watch.take_changed()["c"].same == 0
+    assert watch.take_changed() == {}
 
 
 def test_odd_bodies_are_taken_apart_all_the_same() -> None:
