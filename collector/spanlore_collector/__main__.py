@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spanlore import private_file
 from spanlore.heap import bound_heap
 from spanlore.settings import SettingsError, child_environment, load_settings
 from spanlore.settings.paths import Paths
@@ -61,7 +62,8 @@ def _tell(file: Path, ports: Ports | None) -> None:
     if ports is None:
         file.unlink(missing_ok=True)
     else:
-        file.write_text(json.dumps({"collector_port": ports.collector, "clickhouse_port": ports.clickhouse}))
+        told = {"collector_port": ports.collector, "clickhouse_port": ports.clickhouse}
+        private_file.replace(file, json.dumps(told).encode())
 
 
 async def _serve(service: Service, tell: Callable[[Ports | None], None]) -> None:

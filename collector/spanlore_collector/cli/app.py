@@ -210,8 +210,10 @@ def _deliver(text: str, output: Path | None) -> None:
     if output is None:
         typer.echo(text.rstrip("\n"))
         return
+    from spanlore import private_file
+
     try:
-        output.write_text(text)
+        private_file.write(output, text.encode())
     except OSError as error:
         _fail(f"{output} can't be written: {error.strerror}.")
 

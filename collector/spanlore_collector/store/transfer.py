@@ -21,6 +21,7 @@ from typing import Any
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import Error as EngineError
 
+from spanlore import private_file
 from spanlore_collector.store.migrate import add_up
 
 __all__ = ["Chunk", "Connection", "EngineError", "TableSum", "TransferError", "copy", "export", "load", "sums"]
@@ -96,7 +97,7 @@ def export(source: Client, folder: Path, form: str = "native", progress: Progres
     for number, chunk in enumerate(chunks(source)):
         data = source.raw_query(f"SELECT * FROM {chunk.table} WHERE {chunk.where}", fmt=FORMATS[form])
         name = f"{number:05d}.{chunk.table}.{form}"
-        (folder / name).write_bytes(data)
+        private_file.write(folder / name, data)
         digest = hashlib.blake2b(data, digest_size=16).hexdigest()
         written.append({"file": name, "table": chunk.table, "rows": chunk.rows, "blake2b": digest})
         progress(chunk)
@@ -107,7 +108,7 @@ def export(source: Client, folder: Path, form: str = "native", progress: Progres
         "files": written,
     }
     # Last, so that a folder with a manifest is whole.
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
+    private_file.write(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
     return folder / MANIFEST
 
 

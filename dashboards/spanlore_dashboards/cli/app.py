@@ -86,6 +86,7 @@ def export(
     """Write the dashboards and provisioning files; the data source's holds the token, so it is readable by you only."""
     import json
 
+    from spanlore import private_file
     from spanlore_dashboards.grafana import provisioning
 
     store = _store(clickhouse)
@@ -99,8 +100,7 @@ def export(
         for name, text in provisioning.files(store, dashboards_path or str(target.absolute())):
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(mode=0o600)
-            path.write_text(text)
+            private_file.write(path, text.encode())
             written.append(path)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}", WRONG)

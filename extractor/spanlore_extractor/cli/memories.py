@@ -137,8 +137,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write this repository's and the user's memories, one JSON object a line, evidence included."""
-    import os
-
+    from spanlore import private_file
     from spanlore_extractor.memories.carrying import to_lines
 
     scopes = None if everything and not scope else scopes_of(scope)
@@ -151,8 +150,7 @@ def export(
         return
     try:
         # What was learned may be private, as the store is.
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-            out.write(text)
+        private_file.write(file, text.encode())
     except OSError as error:
         fail(f"can't write {file}: {error.strerror}.", WRONG)
     if as_json:

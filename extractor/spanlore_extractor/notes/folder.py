@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from spanlore import private_file
 from spanlore.redaction.redact import Redactor
 from spanlore.repository.checkout import locate
 from spanlore.settings import Paths, Settings
@@ -135,13 +135,5 @@ def _write_sessions(folder: Path, sessions: Mapping[str, str], index: Mapping[st
 
 
 def _write(file: Path, text: str) -> None:
-    """Whole or not at all, 0600."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    private_file.replace(file, text.encode())

@@ -8,9 +8,7 @@ changes. When the collector is down, or answers nonsense, the old one stays.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from spanlore import private_file
 from spanlore.recall.snapshot import Snapshot, snapshot_from_json
 
 if TYPE_CHECKING:
@@ -150,14 +149,8 @@ async def _read_bounded(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all, 0600. A full disk costs the copy, not the memories."""
-    fresh = path.with_suffix(f".{os.getpid()}.tmp")
+    """A full disk costs the copy, not the memories."""
     try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        fresh.replace(path)
+        private_file.replace(path, data)
     except OSError as error:
         _log.warning("the snapshot can't be kept on disk: %s", error)
-        with contextlib.suppress(OSError):
-            fresh.unlink()

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
+
+from spanlore import private_file
 
 INTERVAL_S: Final = 1.0
 
@@ -49,7 +50,7 @@ class StatusFile:
         document = dict(self._describe())
         document["lag"] = {"event_loop_ms": round(lag_ms, 3), **document.get("lag", {})}
         try:
-            write_private(self._path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+            private_file.replace(self._path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
             self._is_unwritable = False
         except OSError as error:
             if not self._is_unwritable:
@@ -64,16 +65,3 @@ def read_status(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """The file, 0600, whole or not at all; not fsynced.
-
-    Raises:
-        OSError: it could not be written.
-    """
-    fresh = path.with_name(f"{path.name}.tmp")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    fresh.replace(path)

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from spanlore import private_file
 from spanlore.redaction.values import Redact
 from spanlore.repository.checkout import locate
 from spanlore.semconv import gen_ai
@@ -114,10 +115,7 @@ class Memory:
     def remember(self, file: Path, stamp: list[int]) -> None:
         """Atomic."""
         self.seen[str(file.absolute())] = stamp
-        draft = self.path.with_suffix(".new")
-        draft.write_text(json.dumps(self.seen))
-        draft.chmod(0o600)
-        draft.replace(self.path)
+        private_file.replace(self.path, json.dumps(self.seen).encode())
 
 
 def stamp_of(file: Path) -> list[int]:

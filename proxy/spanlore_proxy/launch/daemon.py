@@ -10,13 +10,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+from spanlore import private_file
 from spanlore.settings import Paths, Settings
 
 LOCK_PATIENCE_S: Final = 1.0
@@ -74,7 +74,7 @@ class Daemon:
 
 def write_daemon(paths: Paths, daemon: Daemon) -> None:
     """Atomic, 0600."""
-    write_private(paths.daemon_file, asdict(daemon))
+    private_file.replace(paths.daemon_file, json.dumps(asdict(daemon), indent=1).encode())
 
 
 def last_daemon(paths: Paths) -> Daemon | None:
@@ -135,16 +135,6 @@ class DaemonLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
-
-
-def write_private(path: Path, data: Mapping[str, Any]) -> None:
-    """JSON, readable by the user alone, never seen half written."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(data, file, indent=1)
-    fresh.replace(path)
 
 
 def _lock_file(paths: Paths) -> Path:

@@ -13,9 +13,9 @@ from typing import Final
 
 import psutil
 
+from spanlore import private_file
 from spanlore.repository import locate
 from spanlore.settings import Paths
-from spanlore_proxy.launch.daemon import write_private
 
 KEPT_NS: Final = 7 * 24 * 3600 * 10**9
 """A run's file stays this long after its process: what the agent left in the background may still send."""
@@ -68,7 +68,7 @@ def shell_run(paths: Paths, upstreams: Mapping[str, str]) -> Run:
 
 def write_run(paths: Paths, run: Run) -> Path:
     path = paths.runs_dir / f"{run.run_id}.json"
-    write_private(path, asdict(run))
+    private_file.replace(path, json.dumps(asdict(run), indent=1).encode())
     return path
 
 
