@@ -9,6 +9,7 @@ unknown, and an unknown repository means that nothing is ever injected.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,14 +43,14 @@ def locate(cwd: Path) -> Checkout:
     """The checkout that holds `cwd`, which need not exist any more."""
     cwd = _real(cwd)
     for folder in (cwd, *cwd.parents):
-        git_dir = _git_dir(folder / ".git")
-        if git_dir is not None:
-            common = _common_dir(git_dir)
+        found = git_dir(folder / ".git")
+        if found is not None:
+            common = common_dir(found)
             scope = _scope(common)
             return Checkout(
                 scope=scope,
                 sub_path="" if cwd == folder else cwd.relative_to(folder).as_posix(),
-                branch=_branch(git_dir),
+                branch=_branch(found),
                 root=folder,
                 upstream=_upstream(common, scope),
             )
@@ -63,7 +64,7 @@ def _real(path: Path) -> Path:
         return path.absolute()
 
 
-def _git_dir(dot_git: Path) -> Path | None:
+def git_dir(dot_git: Path) -> Path | None:
     """The directory itself, or the one that a worktree's or submodule's `.git` file names."""
     if (dot_git / "HEAD").is_file():
         return dot_git
@@ -74,13 +75,14 @@ def _git_dir(dot_git: Path) -> Path | None:
     return named if (named / "HEAD").is_file() else None
 
 
-def _common_dir(git_dir: Path) -> Path:
-    named = _read(git_dir / "commondir").strip()
-    return _real(git_dir / named) if named else git_dir
+def common_dir(git_directory: Path) -> Path:
+    """What a linked worktree shares with its repository; otherwise the directory itself."""
+    named = _read(git_directory / "commondir").strip()
+    return _real(git_directory / named) if named else git_directory
 
 
-def _branch(git_dir: Path) -> str:
-    head = _read(git_dir / "HEAD").strip()
+def _branch(git_directory: Path) -> str:
+    head = _read(git_directory / "HEAD").strip()
     # With reftable the file only says `ref: refs/heads/.invalid`.
     name = head.removeprefix("ref: refs/heads/")
     return name if name != head and not name.startswith(".") else ""
@@ -108,9 +110,23 @@ def _scope_of_path(url: str, home: Path) -> str:
     return f"path:{upstream.with_name(upstream.name.removesuffix('.git') or upstream.name)}"
 
 
+def config_value(file: Path, section: str, key: str) -> str:
+    """What a file of git's configuration says last under this section (without a name) and key; both lower case."""
+    said = [value for where, name, entry, value in _entries(_read(file)) if (where, name, entry) == (section, "", key)]
+    return said[-1] if said else ""
+
+
 def _remotes(config: str) -> dict[str, str]:
-    """Name → first URL, in the file's order (git-config(1), "Syntax"; includes are not followed)."""
+    """Name → first URL, in the file's order."""
     found: dict[str, str] = {}
+    for section, name, key, value in _entries(config):
+        if section == "remote" and name and key == "url":
+            found.setdefault(name, value)
+    return {name: url for name, url in found.items() if url}
+
+
+def _entries(config: str) -> Iterator[tuple[str, str, str, str]]:
+    """(section, its name, key, value) in the file's order (git-config(1), "Syntax"; includes are not followed)."""
     section, name = "", ""
     for line in config.replace("\\\n", "").splitlines():
         line = line.strip()
@@ -118,9 +134,8 @@ def _remotes(config: str) -> dict[str, str]:
             section, name = match[1].lower(), _unescape(match[2] or "")
             line = line[match.end() :].strip()
         entry = _ENTRY.fullmatch(line)
-        if entry and section == "remote" and name and entry[1].lower() == "url":
-            found.setdefault(name, _value(entry[2]))
-    return {name: url for name, url in found.items() if url}
+        if entry:
+            yield section, name, entry[1].lower(), _value(entry[2])
 
 
 def _value(raw: str) -> str:

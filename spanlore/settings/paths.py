@@ -10,6 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+def user_homes(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
+    """The user's home, and where programs of theirs keep their configuration (XDG)."""
+    home = Path(environ.get("HOME") or Path.home())
+    return home, Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+
+
 @dataclass(frozen=True, slots=True)
 class Paths:
     """All paths spanlore reads or writes, under one config and one state directory."""

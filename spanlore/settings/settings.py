@@ -115,6 +115,11 @@ class CaptureSettings(_Section):
         "full",
         description="full keeps redacted content, metadata only numbers and names, off records nothing.",
     )
+    ignored_files: Literal["mask", "keep"] = Field(
+        "mask",
+        description="mask: what is in files that .gitignore names is not recorded when tools read or write them; keep: "
+        "they are recorded like others.",
+    )
     redact: tuple[str, ...] = Field(
         (), description="More regular expressions whose matches are replaced before storage."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,3 +95,56 @@ def test_no_planted_secret_is_kept(stage: Stage) -> None:
     assert all(place in around for place in ("rows of wire.sqlite", "table content"))
     assert leaks(PLANT, found) == []
     assert counted(stage.paths, "lost") == counted(stage.paths, "passthrough") == 0
+
+
+def test_what_is_in_ignored_files_is_not_kept(stage: Stage, tmp_path: Path) -> None:
+    """No detector knows these words: they are not kept since `.gitignore` names their file. Read, written, printed by a
+    shell, in one text and in blocks, and resent by the next request; other files are kept."""
+    root = tmp_path / "work"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".gitignore").write_text(".env*\nsecrets/\n")
+    words = Planted()
+    read, printed, written, block = (
+        f"{place}:\n the door is {words.secret(place, 20, letters='abcdefghij ')}\tfor today"
+        for place in ("read", "printed", "written", "in blocks")
+    )
+    calls = [
+        ("Read", {"file_path": f"{root}/.env.local"}, read),
+        ("Bash", {"command": f"cd {root} && cat secrets/plan.txt"}, printed),
+        ("Write", {"file_path": f"{root}/.env", "content": written}, "written"),
+        (
+            "Read",
+            {"file_path": f"{root}/secrets/b"},
+            [{"type": "text", "text": block}, {"type": "text", "text": "end"}],
+        ),
+        ("Read", {"file_path": f"{root}/README"}, "this README is kept as it stands"),
+    ]
+    asked = [
+        {"type": "tool_use", "id": f"toolu_i{n}", "name": name, "input": given}
+        for n, (name, given, _) in enumerate(calls)
+    ]
+    answered = [
+        {"type": "tool_result", "tool_use_id": f"toolu_i{n}", "content": content}
+        for n, (_, _, content) in enumerate(calls)
+    ]
+    messages = [
+        {"role": "user", "content": "look at the files that git ignores"},
+        {"role": "assistant", "content": asked},
+        {"role": "user", "content": answered},
+    ]
+    more = [*messages, {"role": "assistant", "content": SAID}, {"role": "user", "content": f"so: {written}"}]
+    client = ProxiedClient(stage.paths)
+    for said in (messages, more):
+        body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "stream": True, "messages": said}
+        assert client.send(json.dumps(body).encode(), PATH, **HEADERS).status == 200
+    store = StoreView(stage.paths)
+    of_session = f"SELECT count() AS n FROM inferences WHERE session_id = '{client.session_id}'"
+    assert wait_until(lambda: int(store.rows(of_session)[0]["n"]) == 2)
+
+    found = kept(stage.paths.state_dir, store)
+
+    assert leaks(words, found) == []
+    around = Planted(places={"[redacted:ignored_file]": "mark", "this README is kept as it stands": "another file"})
+    assert all(any(place in leak for leak in leaks(around, found)) for place in ("mark in", "another file in"))
+    assert any("rows of wire.sqlite" in leak and "table content" in leak for leak in leaks(around, found))

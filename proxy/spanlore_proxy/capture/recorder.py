@@ -30,6 +30,7 @@ from spanlore.spans.record import SpanRecord
 from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.captured import Asked, Captured
 from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.ignored import IgnoredFiles
 from spanlore_proxy.capture.logged import log_entry
 from spanlore_proxy.capture.packed import Packed, pack, unpack
 from spanlore_proxy.capture.redacting import redact_inference, redact_observation
@@ -101,15 +102,16 @@ class Recorder:
         refresh: Callable[[Workplace], Workplace] = lambda workplace: workplace,
         on_spooled: Callable[[], None] = lambda: None,
         give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
+        ignored: IgnoredFiles | None = None,
         is_alive: Callable[[str], bool | None] = lambda run_id: None,
         on_prefix_changed: Callable[[str, str], None] = lambda conversation, section: None,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         """`bodies` keeps what went upstream over a restart; `refresh` brings a workplace's branch up to date;
         `on_spooled` is called after each group, in the thread; `give_way(is_urgent)` before each piece of work, and may
-        wait until agents are served; `is_alive(run_id)` as in `Tracker.close_idle`;
-        `on_prefix_changed(conversation, section)` when what was forwarded differs from what was forwarded before, and
-        the client did not change it."""
+        wait until agents are served; `ignored` knows the files whose content is not kept, and is in `redact` too;
+        `is_alive(run_id)` as in `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was forwarded
+        differs from what was forwarded before, and the client did not change it."""
         self._spool = spool
         self._tracker = tracker
         self._stored = StoredResponses()
@@ -123,6 +125,7 @@ class Recorder:
         self._refresh = refresh
         self._on_spooled = on_spooled
         self._give_way = give_way
+        self._ignored = ignored
         self._is_alive = is_alive
         self._on_prefix_changed = on_prefix_changed
         self._bodies = bodies
@@ -261,8 +264,12 @@ class Recorder:
         injected = self._compared(captured, asked.request)
         observed = self._tracker.observe(exchange, request, response, identity, workplace, injected)
         self._give_way(self._is_urgent)
-        inference, in_inference = redact_inference(observed.inference, self._redact)
-        observation, in_observation = redact_observation(observed.observation, self._redact)
+        inference, observation = observed.inference, observed.observation
+        if self._ignored is not None:
+            messages = request.raw_messages if request is not None else ()
+            inference, observation = self._ignored.masked(inference, observation, messages)
+        inference, in_inference = redact_inference(inference, self._redact)
+        observation, in_observation = redact_observation(observation, self._redact)
         redactions = in_inference + in_observation
         records = encode(
             inference,

@@ -29,6 +29,7 @@ from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.addon import CaptureAddon
 from spanlore_proxy.capture.base_urls import BaseUrls
 from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.ignored import ignored_files
 from spanlore_proxy.capture.interception import Interception, OpenedHosts
 from spanlore_proxy.capture.ledger_db import LedgerDb
 from spanlore_proxy.capture.master import EmbeddedProxy
@@ -205,7 +206,10 @@ class ProxyService:
 
     def _make_recorder(self) -> Recorder:
         settings = self._settings
+        ignored = ignored_files(settings.capture)
         redact = redact_with(Redactor(settings.capture.redact))
+        if ignored is not None:
+            redact = ignored.redacting(redact)
         states = self._open("state_db", self._paths.proxy_db, StateDb)
         wire_log = None
         # Bodies are content: in metadata mode none are kept.
@@ -223,6 +227,7 @@ class ProxyService:
             redact=redact,
             settings=settings,
             counts=self.counts,
+            ignored=ignored,
             refresh=self._workplaces.refreshed,
             on_spooled=self._shipper.wake,
             is_alive=self._runs.is_alive,

@@ -137,12 +137,16 @@ def _link(state: Any) -> CollectorLink | None:
 
 def _rules(settings: Any, repository: str) -> Rules:
     from spanlore.redaction.redact import Redactor
+    from spanlore_proxy.capture.ignored import ignored_files
     from spanlore_proxy.capture.redacting import redact_with
     from spanlore_proxy.importers.importing import Rules
     from spanlore_proxy.injection.injector import is_off
 
+    ignored = ignored_files(settings.capture)
+    redact = redact_with(Redactor(settings.capture.redact))
     return Rules(
-        redact=redact_with(Redactor(settings.capture.redact)),
+        redact=redact if ignored is None else ignored.redacting(redact),
+        ignored=ignored,
         is_off=lambda workplace: is_off(
             workplace, settings.capture.off_repositories, settings.capture.only_repositories
         ),

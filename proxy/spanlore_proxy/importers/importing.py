@@ -23,6 +23,7 @@ from spanlore.transcripts import opencode
 from spanlore.transcripts.events import Answered, Transcript
 from spanlore.transcripts.opencode_storage import export_at
 from spanlore.transcripts.reading import UnknownFormatError, read_transcript
+from spanlore_proxy.capture.ignored import IgnoredFiles
 from spanlore_proxy.capture.strip import strip_records
 from spanlore_proxy.importers.captured import TOLERANCE_NS, Captured, Prompt, match, prompts_of
 from spanlore_proxy.importers.collecting import Known, StoredAnswer
@@ -85,6 +86,8 @@ class Rules:
     """What the user's settings say about imports."""
 
     redact: Redact
+    ignored: IgnoredFiles | None = None
+    """Knows the files whose content is not kept, and is in `redact` too."""
     is_off: Callable[[Workplace], bool] = lambda workplace: False
     """Whether that repository is not to be captured."""
     is_metadata_only: bool = False
@@ -199,6 +202,7 @@ def _import(
             is_over=not out.is_open,
             start_ns=written_ns,
             agents=agents,
+            ignored=rules.ignored,
         )
         for record in group
     ]

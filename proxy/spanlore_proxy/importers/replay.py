@@ -25,6 +25,7 @@ from spanlore.spans.price import price_of
 from spanlore.spans.record import SpanRecord
 from spanlore.transcripts.events import Answered, Compacted, Event, Queued, Result, Said, Stopped, Transcript
 from spanlore.transcripts.verdict import verdict
+from spanlore_proxy.capture.ignored import IgnoredFiles
 from spanlore_proxy.capture.redacting import redact_inference, redact_observation
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.conversation.tracker import Observed, Tracker
@@ -76,6 +77,7 @@ def spans_of(
     is_over: bool,
     start_ns: int = 0,
     agents: frozenset[str] | None = None,
+    ignored: IgnoredFiles | None = None,
 ) -> Iterator[list[SpanRecord]]:
     """The spans of a transcript, an exchange at a time.
 
@@ -87,6 +89,7 @@ def spans_of(
         is_over: nothing more will come, so the last answer and the last turn are whole.
         start_ns: when the session began, for files without times.
         agents: whose spans to tell; None for all. The others are only followed.
+        ignored: knows the files whose content is not kept, and is in `redact` too.
     """
     tracker = Tracker()
     known = {event.result.id: event for event in transcript.events if isinstance(event, Result)}
@@ -100,7 +103,7 @@ def spans_of(
             observed = _observe(tracker, answer, identity, workplace)
             if is_told:
                 told.add(observed.observation.place.conversation)
-                yield _spans(observed, answer, known, redact)
+                yield _spans(observed, answer, known, redact, ignored)
     if is_over:
         for observation in tracker.close_idle(_NEVER_NS, 0):
             if observation.place.conversation in told:
@@ -262,10 +265,19 @@ def _exchange(answer: _Answer, identity: Identity) -> Exchange:
     )
 
 
-def _spans(observed: Observed, answer: _Answer, known: Mapping[str, Result], redact: Redact) -> list[SpanRecord]:
+def _spans(
+    observed: Observed,
+    answer: _Answer,
+    known: Mapping[str, Result],
+    redact: Redact,
+    ignored: IgnoredFiles | None,
+) -> list[SpanRecord]:
     harness = observed.observation.workplace.harness
     told = _told_better(observed.observation, known, harness)
-    inference, in_inference = redact_inference(observed.inference, redact)
+    inference = observed.inference
+    if ignored is not None:
+        inference, told = ignored.masked(inference, told)
+    inference, in_inference = redact_inference(inference, redact)
     observation, in_observation = redact_observation(told, redact)
     return encode(
         inference,
