@@ -110,8 +110,8 @@ class Recorder:
         """`bodies` keeps what went upstream over a restart; `refresh` brings a workplace's branch up to date;
         `on_spooled` is called after each group, in the thread; `give_way(is_urgent)` before each piece of work, and may
         wait until agents are served; `ignored` knows the files whose content is not kept, and is in `redact` too;
-        `is_alive(run_id)` as in `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was forwarded
-        differs from what was forwarded before, and the client did not change it."""
+        `is_alive(run_id)` as in `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was
+        forwarded differs from what was forwarded before, and the client did not change it."""
         self._spool = spool
         self._tracker = tracker
         self._stored = StoredResponses()
