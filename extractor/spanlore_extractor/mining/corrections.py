@@ -14,7 +14,7 @@ from typing import Final
 
 from spanlore.spans.place import Channel, Outcome
 from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, prose, sentences
-from spanlore_extractor.mining.languages import says_no
+from spanlore_extractor.mining.languages import asks_why, says_no
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
 from spanlore_extractor.mining.triggers import ALWAYS, CLAUSE, START, has_blame, triggers_in
 
@@ -56,7 +56,9 @@ _PRAISE: Final = re.compile(
 )
 _WORKS_NOW: Final = re.compile(r"\b(?:now (?:it |this |that )?works|works now|looks good now|all good)\b", re.I)
 _OWN_DOING: Final = re.compile(
-    START + r"(?:actually(?!,? (?:no|don'?t|do not|stop|wait)\b)\b|sorry\b(?!.*\blet'?s not\b)|my bad|my mistake|oops|"
+    START + r"(?:actually(?!,? (?:no|don'?t|do not|stop|wait)\b)"
+    r"(?![^.!?\n]*(?:,|\w) not (?:in |on |at |the |a )*[\w`./-]+\W*$)\b|"
+    r"sorry\b(?!.*\blet'?s not\b)|my bad|my mistake|oops|"
     r"i (?:already|just|have|had|did|removed|fixed|changed|reverted|undid)\b"
     r"(?! (?:want|need|meant|mean|asked|told|said|not|never|think)\b)|i'?ve\b(?! (?:told|asked|said)\b)|did some)",
     re.I | re.S,
@@ -67,13 +69,24 @@ _PERMISSION: Final = re.compile(
     re.I,
 )
 _ASSESS: Final = re.compile(START + r"(?:eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|"
-r"explain|what do you think)\b", re.I)  # fmt: skip
-_REQUEST: Final = re.compile(START + r"(?:can|could|would|will) (?:you|we|i)\b|^(?:also|next|now)[,\s]", re.I)
+r"explain|what do you think)\b(?! how (?:the |we |others?\b|it|they))", re.I)  # fmt: skip
+_REQUEST: Final = re.compile(
+    START + r"(?:can|could|would|will) (?:you|we|i)\b|"
+    r"^(?:also|next|now)[,:\s]+(?!you\b|u\b|the\b|this\b|that\b|these\b|it\b|i\b|we\b|don'?t\b|do not\b|no\b|never\b|"
+    r"stop\b|not\b|there\b)",
+    re.I,
+)
 _CARRY_ON: Final = re.compile(
     r"^(?:please\s+)?(?:retry|continue|proceed|go on|go|try again|try|run|commit|push|merge|resume|next|start|"
     r"do it|clear|exit|yes|ok)\b",
     re.I,
 )  # fmt: skip
+_MANNER: Final = re.compile(
+    r"\b(?:not|don'?t|no|never|only|instead|rather|without|it (?:in|inside|with|from|as|via|through|on)|"
+    r"them (?:in|inside|with|from|as|via|on))\b",
+    re.I,
+)
+"""What tells how, and so is more than a word to go on."""
 _NEXT_TASK: Final = re.compile(
     START + r"(?:oh[,.\s]+)?(?:and\b|also\b|another agent\b|(?:read|open|delete|create|show|list|look|check|find|tell|"
     r"explain|review|update your)\b)",
@@ -86,9 +99,11 @@ _NO_NO: Final = re.compile(
     re.I,
 )
 _QUESTION: Final = re.compile(
-    r"^(?:is|are|was|were|do(?! not)|does|did|can|could|should(?! (?:be|not))|shall|would|will|"
+    r"^(?:is|are|was|were|do(?! (?:not|it|that|this|them|these|those|the)\b)|does|did|can|could|should(?! (?:be|not))|"
+    r"shall|would|will|"
     r"what(?! i (?:want|mean|meant|said|asked)\b)|why|how|where|"
-    r"when|who|which|isn'?t|aren'?t|don'?t we|wouldn'?t)\b",
+    r"when|who|which (?:one|ones|of|\w+ (?:is|are|do|does|should|has|can|handles?))\b|isn'?t|aren'?t|don'?t we|"
+    r"wouldn'?t)\b",
     re.I,
 )
 
@@ -99,11 +114,17 @@ _OBJECTING: Final = re.compile(
     r".{0,120}\b(?:better|simpler|easier|cleaner|rather|instead|just|also|already|be)\b|"
     r"\bdo(?:es)? (?:we|you|it|this|that) (?:really|even|actually|still)\b|"
     r"\bdo(?:es)? (?:we|you|it|this|that) need\b.{0,120}\b(?:at all|then|anymore|anyway)\b|"
-    r"^(?:(?:but|and|so|hmm+|wait|well|ok)[,\s]+)*(?:should|is|are|do|does|did|have|has|was|were|would)n'?t "
-    r"(?:we|this|that|it|there|you|they|the)\b|"
+    r"^(?:(?:but|and|so|hmm+|wait|well|ok)[,\s]+)*(?:should|is|are|do|does|did|have|has|was|were|would|could|ca)n'?t "
+    r"(?:we|this|that|it|there|you|they|the|i)\b|"
     r"\b(?:like|as|what|how) (?:it|we|they|that|this|i) (?:was|were|had|did)(?: it)?(?: like)? before\b|"
     r"\b(?:really|actually) (?:needed|necessary|the (?:best|right))\b|(?:\?!|!\?)+\s*$|"
-    r"\bwhy (?:not|didn'?t|don'?t you|aren'?t|isn'?t|did you|are you|do you|would you|have you|are we not|do we not)\b|"
+    r"\bwhy (?:not|didn'?t|don'?t you|aren'?t|isn'?t|(?:did|are|do|would|have|had|were) you|you|are we|do we (?:not|"
+    r"need|have)|"
+    r"(?:is|are) there|(?:is|are) (?:it|this|that|these|those|they) (?:not|\w+ing|a|an|in|on)|(?:is|"
+    r"are) the \w+ (?:not|now))\b|"
+    r"\bwhat(?:'?s| is| are) (?:(?:up )?with (?:the|all|that|this|these|those)|the (?:point|purpose|use|benefit) of)\b|"
+    r"\b(?:can|could) (?:we|you) [^?.!\n]{1,80}\b(?:instead|rather than)\b|"
+    r"\bwho (?:told|asked) you\b|\bdid you (?:even|not|actually|really)\b|\bdidn'?t (?:i|you|we)\b|"
     r"\b(?:can|could|would) (?:we|you) (?:please |rather |just |at least )*"
     r"(?:stick (?:to|with)|not|avoid|stop|go back|undo|revert|leave|keep)\b",
     re.I | re.M,
@@ -196,7 +217,7 @@ def _why_not_by_words(step: HumanStep, own: str, before: Sequence[Step]) -> str:
         refused = next((item for item in reversed(before) if isinstance(item, ToolStep)), None)
         if refused is not None and refused.outcome is Outcome.REJECTED and refused.tool_name.lower() in _DIALOGUES:
             return "a question of the agent was turned back"
-        return "tells the agent to go on" if _CARRY_ON.match(own) and len(own) < 60 else ""
+        return "tells the agent to go on" if _CARRY_ON.match(own) and len(own) < 60 and not _MANNER.search(own) else ""
     for pattern, reason in (
         (_PLAN, "an accepted plan"),
         (_PRAISE, "praise or assent"),
@@ -208,9 +229,9 @@ def _why_not_by_words(step: HumanStep, own: str, before: Sequence[Step]) -> str:
     ):
         if pattern.search(own):
             return reason
-    if _CARRY_ON.match(own) and len(own) < 40 and not re.search(r"\b(?:not|don'?t|no|never|only)\b", own, re.I):
+    if _CARRY_ON.match(own) and len(own) < 40 and not _MANNER.search(own):
         return "tells the agent to go on"
-    if _OBJECTING.search(own):
+    if _OBJECTING.search(own) or asks_why(own):
         return ""
     if all(_is_question(sentence) for sentence in sentences(own)):
         return "a question"
@@ -233,6 +254,8 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
         return ("refused a tool call with a reason", *_words(own, False))
     is_answer = _answers_question(before)
     said = _words(own, is_answer)
+    if any(_is_question(part) and asks_why(part) for part in parts):
+        said = (*said, FOREIGN)
     if _OBJECTING.search("\n".join(parts)) and not (is_answer and _OFFERED.match(parts[0])):
         said = (*said, "asks why not otherwise")
     if (

@@ -26,7 +26,9 @@ _LATIN: Final = re.compile(
     # Spanish, Portuguese
     r"\ben (?:vez|lugar) de\b|\bem vez d[eoa]\b|\beso no (?:es|está)\b|\besto no\b|"
     r"\bno es (?:correcto|así|eso|lo que)\b|"
-    r"(?:^|[,.;:!]\s*|\bpor favor,? )no (?:\w+es|\w+as|uses|hagas|toques|cambies|borres)\b|"
+    r"(?:^|[,.;:!]\s*|\bpor favor,? )no (?:lo |la |los |las |me |te )?(?:uses|hagas|toques|cambies|borres|"
+    r"modifi(?:ques|cas)|agregues|añadas|pongas|elimines|crees|escribas|quites|muevas|ejecutes|instales|subas|olvides|"
+    r"rompas|generes|reescribas|inventes|mezcles|copies|repitas|des|digas|vuelvas)\b|"
     r"\b(?:está|es) (?:mal|incorrecto)\b|\b(?:te )?(?:olvidaste|equivocaste)\b|\bno quiero\b|\bquería decir\b|"
     r"^(?:não|nao)\b|\bisso (?:não|está errado)\b|\bestá errado\b|\bnão (?:é|era|use|faça|mexa|altere|quero)\b|"
     # Italian, Dutch, Polish, Turkish
@@ -44,12 +46,29 @@ _CYRILLIC: Final = re.compile(
 _EAST_ASIAN: Final = re.compile(
     # Chinese
     r"不对|不對|不是(?!吗|嗎|吧)[^？?\n]{1,40}[，,。]?(?:而)?是|而不是|不要|别(?!的|人|处|處)[^？?\n]|別(?!的|人)[用改動动删刪加做]|"
-    r"错了|錯了|搞错|搞錯|弄错|弄錯|不应该|不應該|不需要|没必要|沒必要|我说的是|我說的是|应该(?:用|是|改|先)|應該(?:用|是|改|先)|"
+    r"错了|錯了|又(?:忘|没|沒|把|改|删|漏)|忘了|忘记|漏了|搞错|搞錯|弄错|弄錯|不应该|不應該|不需要|没必要|沒必要|我说的是|我說的是|应该(?:用|是|改|先)|應該(?:用|是|改|先)|"
     # Japanese
     r"違(?:う|い|って)|ではなく|じゃなく|しないで|やめて|間違(?:って|い|え)|使わないで|不要です|そうではな|"
     # Korean
     r"^아니(?:요|야|,|\s)|아니라|말고|하지\s?마|틀렸|잘못|대신"
 )
+
+
+_WHY: Final = re.compile(
+    r"\b(?:warum|wieso|weshalb) (?:hast|machst|benutzt|nutzt|verwendest|willst|löschst|änderst|bist|nicht)\b|"
+    r"\bwarum (?:ist|sind|wird|werden) (?:da|das|hier|jetzt)\b|\bpourquoi (?:tu|est-ce que tu|as-tu|avoir|ne pas|"
+    r"pas)\b|"
+    r"\bpor ?qu[eé] (?:no |lo |la |has |estás |me )?(?:\w+(?:aste|iste)|has|estás|haces|usas)\b|\bpor ?que (?:você|"
+    r"vc)\b|"
+    r"\b(?:почему|зачем) ты\b|"
+    r"为什么(?:要|你|又|还|不|把|会把)|為什麼(?:要|你|又|還|不|把)|(?:なぜ|なんで|どうして)[^？?]{0,30}(?:した|消した|変えた|変更|削除)",
+    re.I,
+)
+
+
+def asks_why(own: str) -> bool:
+    """Whether a question, in one of those languages, asks for the reason of something the agent did."""
+    return bool(_WHY.search(own))
 
 
 def says_no(own: str) -> bool:

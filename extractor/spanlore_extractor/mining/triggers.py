@@ -13,15 +13,52 @@ from typing import Final
 
 START: Final = r"^(?:(?:ok|okay|so|well|hmm+|hm|um|but|and|hey|dude|omfg|omg|wait|please|pls)[,.!:\s]+)*"
 """What people say before they say something."""
-CLAUSE: Final = r"(?:^|[,.;:!?()\-\n]\s*|\b(?:please|pls|plase|we|you|and|but|so|just|also)\s+)"
+CLAUSE: Final = (
+    r"(?:^|[,.;:!?()\-\n]\s*|\b(?:please|pls|plase|and|but|so|just|also)\s+|"
+    r"(?<!so )(?<!that )(?<!if )(?<!when )\b(?:we|you)\s+)"
+)
 ALWAYS: Final = (
     rf"{CLAUSE}(?:always|never)\s+(?!happen|been|seen|mind\b)\w+|\b(?:should|must) (?:always|never)\s+(?!happen)\w+|"
     r"\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future\b,|\bevery time you\b"
 )
 """A standing rule."""
+CONTRASTS: Final = "contrasts"
 REVIEW: Final = "a review says"
 """The kind of what reviewers write, which people paste: right, and about the code at hand."""
 _NOT_IF: Final = r"(?<!if )(?<!when )(?<!once )(?<!after )(?<!did )(?<!do )(?<!does )(?<!what )"
+
+
+_DEGREE: Final = r"(?:just|also|again|only|now|still|even|already|completely|totally|simply|accidentally)"
+_NO_BLAME: Final = (
+    r"need\w*|indeed|said|mentioned|suggested|proposed|recommended|listed|described|succeed\w*|wanted|asked"
+)
+"""What somebody did who did nothing wrong, or no past tense at all."""
+_IRREGULAR: Final = (
+    r"broke|forgot|left|made|put|wrote|took|did|went|ran|got|kept|lost|built|misread|chose|hid|overwrote|undid|"
+    r"threw|cut|split|mixed|hit|gave|sent|set"
+)
+
+
+_VERY: Final = r"(?:(?:a|an|so|too|very|way|just|really|kind of|kinda|pretty|quite|rather|still|all|bit|completely) )*"
+_BAD: Final = (
+    r"(?:cheating|ugly|hack\w*|workaround|dangerous|risky|brittle|fragile|wasteful|silly|stupid|dumb|terrible|awful|"
+    r"horrible|overkill|misleading|inconsistent|incomplete|insecure|unsafe|messy|noisy|verbose|huge|redundant|useless|"
+    r"unreadable|inefficient|nonsense|cramped|tautolog\w+|unacceptable|unrelated|wrong|off|backwards|band-?aid)\b"
+)
+"""What people call work that they do not want so."""
+_NEW_THING: Final = (
+    r"(?:write|create|implement|build|add|set up|open|generate|draft|make an?|design|develop|scaffold|prepare|rename|"
+    r"refactor)\b"
+)
+_TASK_VERB: Final = (
+    r"(?:re)?(?:view|run|do|try|check|fix|add|write|create|build|open|show|list|explain|find|look|tell|make|update|"
+    r"deploy|commit|push|merge|test|start|stop|start|install|move|rename|remove|delete|implement|refactor|document|"
+    r"describe|summari[sz]e|help|give|send|read|search|clean|format|lint|bump|publish|release|sync|pull|rebase|"
+    r"continue|"
+    r"proceed|hold|wait|one moment|investigate|analy[sz]e|debug|verify|double-?check|generate|change|revert|undo|use|"
+    r"let|"
+    r"can|could|what|why|how|when|where|who|and|also|so|now|then)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +88,25 @@ TRIGGERS: Final = (
         r"\bnot quite\b",
         r"\bsays? otherwise\b",
         r"\b(?:is|are) not (?:here|there|on the|in the|part of|an?|the|available|installed|supported|allowed|used)\b",
-        r"\b(?:is|are|it'?s|they'?re) (?:stale|outdated|obsolete|deprecated|generated|out of date)\b",
+        r"\b(?:is|are|it'?s|they'?re|that'?s|this'?s|thats|its) (?:all |just |now |already )?(?:stale|outdated|"
+        r"obsolete|"
+        r"deprecated|(?:auto-?|machine-?)?generated|out of date|legacy|dead code|unused|unmaintained|vendored|"
+        r"read-?only|"
+        r"frozen|gone)\b",
+        r"\bgets? overwritten\b",
     ),
     _trigger(
-        "contrasts",
+        CONTRASTS,
         r"\b(?:is|are|it'?s|at|in|to|for|on|with|use|the|be) [\w`'./-]+, not (?:the |a |an |in |at |to )?"
         r"[\w`'./-]+\s*(?:[.!;,]|$)",
         r",\s+not\s+(?!sure|yet|that i|now|really|necessarily|working)\w+",
+        r"(?<![\w'`./-])(?!(?:is|are|was|were|be|been|do|does|did|has|have|had|can|could|will|would|should|must|may|"
+        r"might|need|"
+        r"why|if|or|and|but|maybe|probably|please|pls|certainly|sure|still|just|it's|that's|there's|i'm|we're|"
+        r"you're|they're|am|so|then|also|of|because|to|its|thats|im|whether)\b)[\w`'./-]+ not "
+        r"(?:(?:a|an|the|in|on|at|to) )?[\w`'./-]+\s*(?:[.!;,]|$)",
+        r"\b(?:isn'?t|is not|aren'?t|its not|it'?s not) [^.!?;\n]{1,60}[.,;!\n]\s*(?:but |rather )?"
+        r"(?:it'?s|its|they'?re|that'?s|use)\b",
         r"\bbelongs? (?:in|to|under|into)\b",
         r"\bchange (?:in|of) plans?\b",
         r"\bgo back to\b",
@@ -77,6 +126,11 @@ TRIGGERS: Final = (
         r"(?:^|[,.;:!?()\-\n]\s*|\b(?:but|and|so|because|since|think|like|see) )you (?:only|used|changed|put|renamed|"
         r"moved|hard-?coded|duplicated|copied|replaced|assumed|mixed|introduced|touched|modified|committed|pushed|"
         r"guessed|added)\b",
+        rf"(?:^|[.;:!?()\-\n,]\s*|\b(?:but|and|so|because|since|think|like|see|also) )(?:you|u)(?:'ve|"
+        rf" have)?(?: {_DEGREE})? "
+        rf"(?!(?:{_NO_BLAME})\b)(?:\w{{2,}}ed|{_IRREGULAR})\b",
+        rf"(?:^|[.;:!?()\-\n,]\s*|\b(?:but|and|so|because|also) )(?:you|u)(?: {_DEGREE})? "
+        r"(?:didnt|havent|dont|missed|forgot|misunderstand|overcomplicat\w+)\b",
         r"\byou(?: are|'re| were) (?:supposed|(?:not |still |just |now )?(?!going|doing|working|running)\w+ing)\b",
     ),
     _trigger(
@@ -87,6 +141,10 @@ TRIGGERS: Final = (
     _trigger(
         "says how it should be",
         r"\b(?:this|that|it|these|those|they|which|there) (?:should|must|shall|may|can)(?: not|n'?t|not)\b",
+        r"\b(?:this|that|it|these|those|they|he|she) (?:should|must|has to|have to|needs to|need to) "
+        r"(?!now\b|work\b|be (?:fine|ok|okay|good|done|ready|able|working|enough|there)\b|i\b|we\b|show\b|happen\b)\w+",
+        rf"{START}(?:should|must|has to|have to|needs to|shouldn'?t|mustn'?t) (?:be |not |also |never |only )?"
+        r"(?!i\b|we\b|you\b|it\b|this\b|that\b|the\b|there\b|they\b)\w+",
         r"\b(?:should|must) (?:probably|also|rather|actually|instead|only|just|at least)\b(?! (?:i|we)\b)",
         r"\b(?:is|are|'s|was|were) (?:not )?supposed to\b",
         r"\b(?:the|a|an|our|its|your|each|every|all|both|these|those) (?:[\w`./-]+ ){1,4}should (?!i\b|we\b|work|pass|"
@@ -100,6 +158,7 @@ TRIGGERS: Final = (
     _trigger(
         "wrong",
         r"^\W*(?:wrong|incorrect)\b",
+        r"\bis (?:\w+ )?wrong\b",
         r"\b(?:the|a|an|this|that|looks|seems|got|has|had|used|using) (?:totally |completely )?(?:wrong|incorrect)\b",
         r"\b(?:inaccurate|misleading|mistaken|misread|misunderst\w+)\b",
     ),
@@ -113,6 +172,13 @@ TRIGGERS: Final = (
         r"\b(?:not (?:\w+ )?|different )enough\b",
     ),
     _trigger(
+        "judges",
+        rf"\b(?:that|this|it|which|thats|its)(?:'s| is| looks| feels| seems| reads| was)? {_VERY}"
+        rf"(?:not (?:good|nice|ideal|great|acceptable|consistent|readable|idiomatic)\b|{_BAD})",
+        rf"\b(?:the|your|this|these|those|that) (?:\w+ ){{1,2}}(?:is|are|looks?|feels?|reads?|was|were) {_VERY}{_BAD}",
+        in_tasks=False,
+    ),
+    _trigger(
         "not asked for",
         r"\bi (?:did not|didn'?t|never) (?:ask|say|said|mean|want|tell)\b",
         r"\b(?:i|we) (?:do not|don'?t|dont) want\b",
@@ -121,6 +187,10 @@ TRIGGERS: Final = (
         r"\bi (?:do not|don'?t) (?:see|get|understand) (?:why|how|the (?:point|need|benefit))\b",
         r"\bi want(?:ed)? you to (?:ask|stop|not|only|first|use|always|never|wait|read|look)\b",
         r"\bi wanted\b",
+        r"\bi only (?:asked|wanted|want|need|needed|meant|said)\b",
+        r"\bwe (?:want|need|expect|require|rely on) (?:it|this|that|them|these|those|the)\b(?! (?:following|same)\b)",
+        r"\bi (?:want|need|expect) (?:it|this|that|them|these|those) (?:to|in|on|as|at|back|the other)\b",
+        r"\b(?:nobody|no ?one) (?:asked|wants|wanted|needs|uses)\b",
         r"\bno (?:longer|reason to)\b",
         in_tasks=False,
     ),
@@ -130,7 +200,16 @@ TRIGGERS: Final = (
         r"(?:even |really |actually |seem to )?(?!work|load|show|start|open|run|build|compile|render|appear|display|"
         r"respond|help|matter|seem|happen|pass|connect|mean|know|change)\w+",
         r"\bstill (?:reads?|looks?|says?|points?|uses?|has|have|refers?|mentions?|contains?|wrong|there|as if)\b",
-        r"\b(?:does not|doesn'?t|don'?t) exist any ?more\b",
+        r"\b(?:does not|doesn'?t|don'?t|do not|didn'?t) exist\b",
+        r"\bthere(?:'s|s| is| are) no (?:such )?(?!output|error|log|response|sound|data|difference|problem|issue|rush|"
+        r"need|"
+        r"hurry|way|reason|results?|change|more|longer|other|one|entry|entries)\w+",
+        r"\b(?:was|were|got|is|are) (?:removed|renamed|dropped|replaced|moved) (?:in|to|by|with|since|from)\b",
+        r"\b(?:this|that) breaks\b",
+        r"\b(?:it|this|that|function|method|code|tests?|script|class|api|button) not (?:return|use|show|have|do|need|"
+        r"take|"
+        r"handle|respect|call|follow)\b",
+        r"\bdoesn'?t (?:test|check|validate|verify|prove|cover|solve|address|fix|match|follow|belong)\b",
         in_tasks=False,
     ),
     _trigger(
@@ -152,7 +231,7 @@ TRIGGERS: Final = (
         "asks for care",
         r"\bmake sure (?:you|to|not|it|that you)\b|\bask (?:me )?(?:first|before)\b",
         rf"{START}(?:leave out|leave off|drop|restore|bring back|put back)\b",
-        r"\b(?:was|were) (?:fine|better|correct|right)(?: before)?\b",
+        r"(?<!you )\b(?:was|were) (?:fine|better|correct|right)(?: before)?\b",
         r"\b(?:tests?|names?|files?|code|it|this|that|they|everything) needs? to\b",
         holds=False,
         in_tasks=False,
@@ -222,7 +301,8 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "our way",
-        r"(?<!if )\bwe (?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|must not)\b",
+        r"(?<!if )(?<!so )(?<!that )\bwe (?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|"
+        r"must not)\b",
         r"\bwe'?re (?:using|not)\b",
         r"\bstick (?:to|with)\b",
         holds=False,
@@ -246,24 +326,102 @@ TRIGGERS: Final = (
         holds=False,
         in_tasks=False,
     ),
+    _trigger(
+        "undoes",
+        rf"{START}(?:undo|revert|roll ?back)(?: (?:it|that|this|these|those|them|all|everything|your\b.*|"
+        r"(?:the )?(?:last |previous |latest )?(?:changes?|edits?)\b.*))?\s*(?:please|pls)?[.!]*$",
+        rf"{START}(?:put|bring|get|give) .{{1,40}} back\b",
+        rf"{START}restore (?:the )?(?:original|old|previous|earlier)\b",
+        rf"{START}(?:remove|delete|drop|get rid of|kill|take out|strip|lose) (?:that|this|those|these|your|all (?:that|"
+        r"those|these|the))\b",
+        rf"{START}(?:remove|delete|drop|get rid of|take out) [^.!?\n]{{1,50}}[,.;:-] ?(?:we|i|it|nobody|no one|that|"
+        rf"this|"
+        r"they|there)\b",
+        in_tasks=False,
+    ),
+    _trigger(
+        "but",
+        rf"{START}(?:good|great|nice|better|perfect|cool|works|it works|looks? (?:good|great|nice|ok|okay|fine|better)|"
+        r"lgtm|thats better|that'?s better|almost|close|yes|yeah|ok|okay|fine|thanks|thx)\b[^.!?\n]{0,30}[,.;]? ?"
+        r"\b(?:but|except|however|although|though)\b(?! (?:can|could|would|will|what|how|why|is|are|do|does|first|now|"
+        r"then)\b)"
+        r" \w+",
+        holds=False,
+        in_tasks=False,
+    ),
+    _trigger(
+        "this way",
+        rf"{START}(?:just )?(?:run|do|make|call|name|put|use|write|implement|import|place|store|build|start|render|"
+        rf"load|pass|"
+        r"type|execute|install|test|try|format|print|return|wrap|keep) (?:it|that|this|them|these|those) "
+        r"(?:in|inside|into|from|with|via|without|through|as|on|under|using|a|an|properly|correctly|again without|"
+        r"the (?:other|same|right))\b(?! (?:a )?(?:new )?(?:branch|pr|pull request|commit message)\b)",
+        rf"{START}(?:without|nothing else|other way|the other way|the opposite|(?:only|just) (?:the )?\w+, )",
+        rf"{START}(?:less|fewer|shorter|simpler|smaller|bigger|larger) \w+(?: \w+){{0,3}}[.!]*$",
+        rf"\A(?!(?:yes|yep|ok|sure|both|all|go|no|thanks|next|more|again|{_TASK_VERB})\b)(?:[\w'`-]+ ){{1,4}}"
+        r"(?:please|pls)\b(?:, everywhere)?[.!]*\Z",
+        r"\b(?:\w+ )?first,? (?:then|and then)\b.{1,60}\bnot\b",
+        rf"{START}(?:look|see|check) (?:at )?how (?:the |we |other |others |it |they )",
+        rf"{START}read (?:the )?[\w./-]+ before\b|\bbefore (?:editing|changing|touching|writing|running|guessing)\b",
+        r"\b(?:one|a single) (?:commit|pr|test|file|class|function) per \w+",
+        r"\bdo (?:it|that|this) (?:properly|in|via|with|the)\b",
+        holds=False,
+        in_tasks=False,
+    ),
+    _trigger(
+        "cites",
+        r"\b(?:docs?|documentation|spec|specification|readme|guide|guidelines?|style ?guide|rfc|manual|[A-Z]+\.md|"
+        r"instructions|contract|schema) (?:clearly |explicitly |also )?(?:says?|states?|requires?|specif\w+|forbids?|"
+        r"tells? you)\b",
+        rf"{START}(?:according to|as per|per (?:the|our)) ",
+        r"\bit says (?:to|that|not|never|you)\b",
+        in_tasks=False,
+    ),
+    _trigger(
+        "the ground",
+        r"\bin (?:this|our) (?:repo\w*|project|code ?base|team|company|package|app) (?:we|the|all|every|tests?|it|"
+        r"there)\b",
+        r"\bwe(?:'re| are|re) (?:on|still on|at|stuck on|pinned to|not on) [\w.-]+",
+        r"\bthis (?:project|repo\w*|code ?base|package|app|service) (?:only |still |already )?(?:uses?|has|doesn'?t|"
+        r"does not|"
+        r"requires?|needs?|targets?|supports?)\b",
+        r"\bit'?s a (?:monorepo|workspace|submodule|symlink|worktree|fork)\b",
+        r"\b(?:lives?|live) (?:in|at|under)\b",
+        in_tasks=False,
+    ),
     _trigger("halts", r"^(?:wait|stop|hold on|hang ?on|let'?s pause|pause)\b", holds=False),
 )
 
 _NEW_TASK: Final = re.compile(
-    START + r"(?:now )?(?:write|create|implement|build|add|set up|open|generate|draft|make an?|design)\b", re.I
+    START + rf"(?:now |next[,:]? |also |please |let'?s )*(?:{_NEW_THING}|we need (?:a|an|to (?:add|build|create))|"
+    r"i (?:need|want|would like|'d like) (?:a|an|to (?:add|build|create|implement|write|make|have|understand|know))|"
+    r"here(?:'s| is| are) (?:the|a|my|our) |plan:|(?:use )?ultrathink|fix\b)|"
+    r"\bi (?:want|need|'d like|would like) to (?:add|build|create|implement|write)\b",
+    re.I,
 )
+_DESCRIBES: Final = re.compile(
+    r"[^.!;\n]*\b(?:should|must|shall|has to|have to|needs to|it|they|which)\b[^.!;\n]*[.!;\n]?", re.I
+)
+"""A sentence that describes what is to be made, or how it is to behave."""
+MAX_CHOICE_WORDS: Final = 4
+"""An answer this short that says "A, not B" chooses between what was offered."""
 _FIRST: Final = re.compile(r"\A[^.!;\n]*[.!;\n]?\s*")
 
 
 def triggers_in(own: str, is_answer: bool) -> tuple[str, ...]:
     """Names of what a person's statements object by, questions left out. What would only decline an offer of the agent
     counts in an answer from the second sentence on."""
+    is_task = bool(_NEW_TASK.search(own))
+    if is_task:
+        own = _DESCRIBES.sub("", own)
     rest = _FIRST.sub("", own, count=1) if is_answer else own
-    is_task = bool(_NEW_TASK.match(own))
+    is_choice = is_answer and len(own.split()) <= MAX_CHOICE_WORDS
     return tuple(
         trigger.name
         for trigger in TRIGGERS
-        if (trigger.in_tasks or not is_task) and trigger.pattern.search(own if trigger.holds else rest)
+        if (trigger.in_tasks or not is_task)
+        and not (is_choice and trigger.name == CONTRASTS)
+        and trigger.pattern.search(own if trigger.holds else rest)
     )
 
 

@@ -3,6 +3,7 @@ import pytest
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.corrections import Correction, find_corrections, is_durable
 from support.told import Told, corrected
+from support.turns import turns
 
 
 def only(told: Told) -> Correction | str:
@@ -250,3 +251,13 @@ def test_blame_before_what_was_pasted_counts() -> None:
     found = only(corrected("s", f"again, this is not correct:\n{pasted}"))
 
     assert isinstance(found, Correction) and "repeats" in found.signals
+
+
+@pytest.mark.parametrize(("is_held_out", "min_precision", "min_recall"), [(False, 0.95, 0.9), (True, 0.9, 0.75)])
+def test_turns_of_many_styles(is_held_out: bool, min_precision: float, min_recall: float) -> None:
+    """Hundreds of messages that the rules were not written from, in every agent's files. The bound of the half that
+    was never tuned on is what other people's sessions may be expected to give."""
+    found = [(turn, turn.is_found()) for turn in turns() if turn.is_held_out is is_held_out]
+    right = sum(turn.is_correction for turn, is_found in found if is_found)
+    assert right / sum(is_found for _, is_found in found) >= min_precision
+    assert right / sum(turn.is_correction for turn, _ in found) >= min_recall
