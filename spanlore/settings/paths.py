@@ -150,13 +150,18 @@ class Paths:
         """The token, made on first use. Atomic: of two processes that make it at once, both get the same."""
         self.ensure()
         try:
-            return self.token_file.read_text().strip()
+            if token := self.token_file.read_text().strip():
+                return token
+            # A machine that lost its power in the wrong moment left it empty, and an empty one would keep nobody out.
+            self.token_file.unlink()
         except FileNotFoundError:
             pass
         fresh = self.token_file.with_suffix(f".{secrets.token_hex(4)}")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(32))
+            file.flush()
+            os.fsync(descriptor)
         try:
             os.link(fresh, self.token_file)
         except FileExistsError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import re
+from typing import Any, Final
 
 import orjson
 from aiohttp import web
@@ -13,6 +14,9 @@ from spanlore.memory.operations import Operation, operation_from_json
 from spanlore_collector.api.guard import problem
 from spanlore_collector.store.memories import ConflictError, MemoryTable, events_of
 from spanlore_collector.store.writer import Writer
+
+_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+"""An id becomes part of file names, in notes."""
 
 
 class MemoryRoutes:
@@ -104,8 +108,8 @@ def _operations(body: bytes) -> list[Operation]:
 
 
 def _check(memory: Memory) -> None:
-    if not isinstance(memory.id, str) or not isinstance(memory.text, str) or not memory.id:
-        raise ValueError("a memory needs an id and a text")
+    if not isinstance(memory.id, str) or not isinstance(memory.text, str) or not _ID.fullmatch(memory.id):
+        raise ValueError("a memory needs an id (letters, digits and dashes) and a text")
     if not isinstance(memory.version, int) or not 0 < memory.version < 2**32:
         raise ValueError(f"the version of {memory.id} must be a positive number")
 

@@ -122,7 +122,11 @@ def load(
     """
     manifest = _manifest(folder)
     _refuse_rows(target)
+    tables = set(tables_of_store(target))
     for file in manifest["files"]:
+        # An export may come from anybody, and a table's name goes into a statement as it is.
+        if Path(file["file"]).name != file["file"] or _NOW_NAMED.get(file["table"], file["table"]) not in tables:
+            raise TransferError(f"{folder / MANIFEST} names a file elsewhere, or a table that no store has.")
         data = (folder / file["file"]).read_bytes()
         if hashlib.blake2b(data, digest_size=16).hexdigest() != file["blake2b"]:
             raise TransferError(f"{folder / file['file']} is damaged: its content is not what was exported.")

@@ -18,11 +18,22 @@ import psutil
 
 type Address = tuple[str, int]
 
+
+class StrangerError(PermissionError):
+    """The connection belongs to another user of this machine."""
+
+
 _PROC: Final = Path("/proc")
+_ROOT: Final = 0
+"""May read whatever the user can."""
 
 
 def working_directory(client: Address, proxy: Address) -> Path | None:
-    """Of the process whose connection goes from `client` to `proxy`; None when nobody is found."""
+    """Of the process whose connection goes from `client` to `proxy`; None when nobody is found.
+
+    Raises:
+        StrangerError: it is another user's, as far as the system tells (Linux does).
+    """
     holders = _holders_linux(client, proxy) if sys.platform == "linux" else _holders(client, proxy)
     pid = oldest_holder({pid: _parent(pid) for pid in holders})
     if pid is None:
@@ -53,14 +64,18 @@ def _holders(client: Address, proxy: Address) -> set[int]:
 
 def _holders_linux(client: Address, proxy: Address) -> set[int]:
     """From /proc: a third of psutil's cost, since only sockets of this user's processes are looked at."""
-    inode = _socket_inode(client, proxy)
-    if inode is None:
+    socket = _socket(client, proxy)
+    if socket is None:
         return set()
+    owner, inode = socket
+    if owner not in (os.geteuid(), _ROOT):
+        raise StrangerError(f"the connection from port {client[1]} is user {owner}'s")
     wanted = f"socket:[{inode}]"
     return {pid for pid in _own_processes() if _holds(pid, wanted)}
 
 
-def _socket_inode(client: Address, proxy: Address) -> str | None:
+def _socket(client: Address, proxy: Address) -> tuple[int, str] | None:
+    """Owner's user id and inode of the client's end."""
     local, remote = _hex(client), _hex(proxy)
     table = _PROC / "net" / ("tcp6" if ":" in client[0] else "tcp")
     try:
@@ -68,8 +83,8 @@ def _socket_inode(client: Address, proxy: Address) -> str | None:
             for line in lines:
                 words = line.split()
                 if words[1] == local and words[2] == remote:
-                    return words[9]
-    except (OSError, IndexError):
+                    return int(words[7]), words[9]
+    except (OSError, IndexError, ValueError):
         pass  # not readable: the process stays unknown, as it would be on another system
     return None
 

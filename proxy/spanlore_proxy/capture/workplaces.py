@@ -1,4 +1,8 @@
-"""Whose work a request is: the run's own statement, else the peer process, else what the request says of itself."""
+"""Whose work a request is: the run's own statement, else the peer process, else what the request says of itself.
+
+What another user of this machine says of a directory is not believed: anybody can connect to a port on loopback, and
+could otherwise have memories of the user's repositories put into requests of their own.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from typing import Final
 
 from spanlore.repository.checkout import Checkout, locate
 from spanlore.spans.place import Workplace
-from spanlore_proxy.capture.peers import Address, working_directory
+from spanlore_proxy.capture.peers import Address, StrangerError, working_directory
 from spanlore_proxy.capture.runs import Credentials, RunRegistry
 
 LOOKUP_S: Final = 0.04
@@ -23,6 +27,7 @@ MAX_CACHED: Final = 256
 
 type Locate = Callable[[Path], Checkout]
 type LookUp = Callable[[Address, Address], Path | None]
+"""May raise `StrangerError`."""
 
 
 class Checkouts:
@@ -67,6 +72,7 @@ class Workplaces:
         self._known: dict[str, Workplace] = {}
         self._searches: dict[str, asyncio.Future[Workplace]] = {}
         self._hints: dict[str, Workplace] = {}
+        self._strangers: set[str] = set()
 
     def introduce(self, connection: str, credentials: Credentials | None, client: Address, proxy: Address) -> None:
         """A client connection that will carry LLM requests; what it said of itself may be nothing."""
@@ -81,6 +87,7 @@ class Workplaces:
 
     def forget(self, connection: str) -> None:
         """The connection is closed."""
+        self._strangers.discard(connection)
         self._known.pop(connection, None)
         search = self._searches.pop(connection, None)
         if search is not None:
@@ -91,11 +98,15 @@ class Workplaces:
         workplace = self._known.get(connection)
         search = self._searches.get(connection)
         if workplace is None and search is not None:
-            workplace = await self._in_time(search)
+            try:
+                workplace = await self._in_time(search)
+            except StrangerError:
+                self._strangers.add(connection)
+                workplace = Workplace()
             if workplace is not None:
                 self._known[connection] = workplace
                 self._searches.pop(connection, None)
-        if workplace is not None and (workplace.run_id or workplace.repository):
+        if workplace is not None and (workplace.run_id or workplace.repository or connection in self._strangers):
             return workplace
         return await self._hinted(cwd_hint) or workplace or Workplace()
 

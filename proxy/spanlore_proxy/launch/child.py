@@ -21,6 +21,8 @@ HEALTHY_AFTER_S: Final = 30.0
 """A process that lived this long starts over with the first pause."""
 STOP_PATIENCE_S: Final = 8.0
 """Between SIGTERM and SIGKILL; every process of ours ends within 5 s."""
+PRIVATE: Final = 0o077
+"""Umask of every process of ours: what they write (logs, the engine's files) is the user's alone, wherever it lies."""
 MAX_LOG_BYTES: Final = 16 * 1024**2
 """A log larger than this is moved to `<name>.log.1` when its process is started."""
 
@@ -100,6 +102,7 @@ class Child:
         command = [sys.executable, "-P", "-m", "spanlore_proxy.launch.leash", str(reading), program.module]
         try:
             _roll(self.log_file)
+            self.log_file.touch(mode=0o600)
             with self.log_file.open("ab") as file:
                 self._process = await asyncio.create_subprocess_exec(
                     *command,
@@ -109,6 +112,7 @@ class Child:
                     stderr=file,
                     pass_fds=(reading, *program.pass_fds),
                     env=dict(program.environment),
+                    umask=PRIVATE,
                     # A Ctrl-C in our terminal is ours to pass on, in order.
                     start_new_session=True,
                 )

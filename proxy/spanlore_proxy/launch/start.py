@@ -104,6 +104,7 @@ def stop_daemon(daemon: Daemon, paths: Paths, patience_s: float = STOP_PATIENCE_
 def _spawn(paths: Paths, end: float) -> None:
     reading, writing = os.pipe()
     try:
+        _log(paths).touch(mode=0o600)
         with _log(paths).open("ab") as log:
             subprocess.run(
                 ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-P", "-m", "spanlore_proxy.launch", str(writing)],

@@ -128,3 +128,28 @@ def test_a_damaged_export_is_told(source: Client, target: Client, tmp_path: Path
     manifest.unlink()
     with pytest.raises(transfer.TransferError, match="no whole export"):
         transfer.load(folder, target)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [{"file": "../secret"}, {"file": "/etc/hostname"}, {"table": "migrations"}, {"table": "turns --"}],
+)
+def test_a_foreign_manifest_leads_nowhere(
+    source: Client, target: Client, tmp_path: Path, planted: dict[str, str]
+) -> None:
+    """An export of somebody else's reads no file beside it and writes to no table but the store's."""
+    manifest = transfer.export(source, tmp_path / "out")
+    told = json.loads(manifest.read_text())
+    told["files"][0] |= planted
+    manifest.write_text(json.dumps(told))
+
+    with pytest.raises(transfer.TransferError, match="names a file elsewhere"):
+        transfer.load(tmp_path / "out", target)
+
+
+def test_an_export_is_its_users_alone(source: Client, tmp_path: Path) -> None:
+    """Everything that was said is in it; the folder may have been there, open to all."""
+    (tmp_path / "out").mkdir(mode=0o755)
+    transfer.export(source, tmp_path / "out")
+
+    assert {file.stat().st_mode & 0o777 for file in (tmp_path / "out").iterdir()} == {0o600}

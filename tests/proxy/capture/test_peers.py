@@ -1,3 +1,4 @@
+import os
 import socket
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spanlore_proxy.capture import peers
-from spanlore_proxy.capture.peers import Address, oldest_holder, working_directory
+from spanlore_proxy.capture.peers import Address, StrangerError, oldest_holder, working_directory
 
 CLIENT = textwrap.dedent(
     """
@@ -56,6 +57,18 @@ def test_nobody_holds_an_unknown_connection(connection: tuple[Address, Address])
     client, (host, port) = connection
 
     assert working_directory(client, (host, port ^ 1)) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="a socket is given away by root, on Linux")
+def test_another_users_connection_is_a_strangers() -> None:
+    """By the owner that the kernel tells; nothing is looked for among this user's processes."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        ends = client.getsockname(), client.getpeername()
+
+        assert working_directory(*ends) == Path.cwd()
+        os.fchown(client.fileno(), 65534, -1)
+        with pytest.raises(StrangerError):
+            working_directory(*ends)
 
 
 @pytest.mark.parametrize(

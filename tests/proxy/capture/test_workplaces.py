@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spanlore.spans.place import Workplace
-from spanlore_proxy.capture.peers import Address
+from spanlore_proxy.capture.peers import Address, StrangerError
 from spanlore_proxy.capture.runs import Credentials, RunRegistry
 from spanlore_proxy.capture.workplaces import Checkouts, Workplaces
 
@@ -122,3 +122,17 @@ async def test_the_branch_is_the_one_now(tmp_path: Path, repository: Path) -> No
     workplaces.close()
 
     assert (now.branch, later.branch, later.run_id) == ("main", "feature", "run-1")
+
+
+async def test_what_a_stranger_says_is_not_believed(tmp_path: Path, repository: Path) -> None:
+    """Another user of the machine who names a directory of ours gets no workplace, however often they ask."""
+
+    def look_up(client: Address, proxy: Address) -> Path | None:
+        raise StrangerError
+
+    workplaces = Workplaces(RunRegistry(tmp_path), Checkouts(), look_up, lookup_s=1.0)
+    workplaces.introduce("c", None, HERE, PROXY)
+    found = [await workplaces.of("c", str(repository)) for _ in range(2)]
+    workplaces.close()
+
+    assert found == [Workplace(), Workplace()]

@@ -44,16 +44,17 @@ async def test_runs_with_its_arguments_and_logs(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
-async def test_started_again_with_growing_pauses(tmp_path: Path) -> None:
+async def test_started_again_with_growing_pauses(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A process that dies is started again, each time later; the change is told every time."""
-    changes: list[float] = []
+    changes: list[None] = []
     code = "raise SystemExit('no luck')"
-    child = Child(program(tmp_path, code), tmp_path, lambda: changes.append(time.monotonic()))
+    child = Child(program(tmp_path, code), tmp_path, lambda: changes.append(None))
     child.start()
     await until(lambda: len(changes) >= 3)
     await child.stop()
 
-    assert changes[2] - changes[1] > changes[1] - changes[0] > child_module.FIRST_PAUSE_S
+    told = [record.getMessage() for record in caplog.records if "again in" in record.getMessage()]
+    assert [float(message.split()[-2]) for message in told[:2]] == [0.2, 0.4]
     assert child.log_tail().splitlines()[-1] == "no luck"
     assert child.failures_in_a_row >= 2
 
@@ -123,3 +124,16 @@ async def test_large_log_is_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     await child.stop()
 
     assert (tmp_path / "worker.log.1").read_text() == "x" * 11
+
+
+async def test_what_it_writes_is_its_users_alone(tmp_path: Path) -> None:
+    """Its log and its files, whatever the umask of whoever started it."""
+    made = str(tmp_path / "made")
+    code = f"import time\nopen({made!r}, 'w').close()\nprint('done', flush=True)\ntime.sleep(60)"
+    child = Child(program(tmp_path, code), tmp_path)
+    child.start()
+    await until(lambda: "done" in child.log_tail())
+    await child.stop()
+
+    assert (tmp_path / "worker.log").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "made").stat().st_mode & 0o777 == 0o600

@@ -64,6 +64,20 @@ def test_token_is_made_once_and_private(tmp_path: Path) -> None:
     assert [file.name for file in paths.state_dir.iterdir() if file.name.startswith("token")] == ["token"]
 
 
+@pytest.mark.parametrize("left", ["", "\n"])
+def test_an_empty_token_is_made_anew(tmp_path: Path, left: str) -> None:
+    """What a crash left of it would open every port to everybody."""
+    paths = Paths(config_dir=tmp_path / "config", state_dir=tmp_path / "state")
+    paths.ensure()
+    paths.token_file.write_text(left)
+
+    token = paths.token()
+
+    assert len(token) >= 32
+    assert paths.token() == token
+    assert paths.token_file.stat().st_mode & 0o777 == 0o600
+
+
 def test_two_processes_get_one_token(tmp_path: Path) -> None:
     """Of two that make it at once, both get the same."""
     script = (
