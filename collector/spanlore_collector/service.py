@@ -28,6 +28,7 @@ from spanlore_collector.api.memories import MemoryRoutes
 from spanlore_collector.api.recall import RecallRoutes
 from spanlore_collector.api.status import StatusRoutes
 from spanlore_collector.api.store import StoreRoutes
+from spanlore_collector.api.summaries import SummaryRoutes
 from spanlore_collector.clickhouse_http.interface import ClickHouseInterface
 from spanlore_collector.ingest.bodies import MAX_BODY_BYTES
 from spanlore_collector.ingest.receiver import Receiver
@@ -143,6 +144,7 @@ class Service:
         MemoryRoutes(table, writer).add_to(app)
         RecallRoutes(table, sharing, self._settings.recall.backend).add_to(app)
         LedgerRoutes(writer).add_to(app)
+        SummaryRoutes(writer).add_to(app)
         StoreRoutes(self._store, writer, cluster).add_to(app)
         StatusRoutes(self._store, writer, table, metrics, self._paths, time.time_ns()).add_to(app)
         # Bodies are decompressed by the receiver, within its bounds and off the event loop.

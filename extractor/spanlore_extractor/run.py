@@ -32,6 +32,7 @@ from spanlore_extractor.memories.life import Caps, grow_old
 from spanlore_extractor.mining.candidate import Candidate, Dropped
 from spanlore_extractor.mining.miner import mine_session
 from spanlore_extractor.mining.session import MinedSession
+from spanlore_extractor.mining.summary import Summary, summarise
 from spanlore_extractor.reading import (
     Rows,
     SessionState,
@@ -42,6 +43,8 @@ from spanlore_extractor.reading import (
     recurrences,
     session_states,
 )
+from spanlore_extractor.summaries.keeping import back_fill, keep, write_chapters
+from spanlore_extractor.summaries.writing import Writer
 from spanlore_extractor.tree import WorkingTree
 
 STATE_KEY: Final = "sessions"
@@ -105,6 +108,8 @@ class Report:
     """(repository, working directory) of the sessions, so that anchors can be looked for."""
     judged: tuple[Entry, ...] = ()
     """What the model judge said, or why it was not asked."""
+    summaries: tuple[Summary, ...] = ()
+    """What each session was about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,10 @@ def _mine_once(
         looked = look_at_trees(_apply(known, aged), report.places)
         report = replace(report, operations=(*report.operations, *looked))
         apply_in_parts(client, report.operations)
+        keep(client, report.summaries)
+        back_fill(reader, client, rules.window_ns)
+        if judge is not None and judge.chapter_prompt:
+            _have_told(reader, client, judge, report)
         _keep(client, before, after if not since_ns else before, report, now_ns if is_new_day else 0)
     return report
 
@@ -249,6 +258,16 @@ def ask_judge(reader: Rows, client: MemoryClient, judge: Judge, report: Report, 
     if judged.entries:
         client.add_internal_calls([entry.to_json(judge.model.name) for entry in judged.entries])
     return replace(report, operations=judged.operations, judged=judged.entries)
+
+
+def _have_told(reader: Rows, client: MemoryClient, judge: Judge, report: Report) -> None:
+    """Past months of the repositories that were mined, in the model's words; what it cost is kept as the judge's."""
+    writer = Writer(judge.model, judge.chapter_prompt, judge.caps, judge.redactor, judge.now_ns)
+    before = Spending.from_json(client.mining_state(JUDGE_KEY))
+    repositories = sorted({summary.repository for summary in report.summaries if summary.repository})
+    spending = write_chapters(reader, client, writer, repositories, before)
+    if spending != before:
+        client.set_mining_state(JUDGE_KEY, spending.to_json())
 
 
 def _keep(client: MemoryClient, before: Progress, after: Progress, report: Report, aged_at_ns: int) -> None:
@@ -330,6 +349,7 @@ def _mine_batch(
         operations=outcome.operations + weakened.operations,
         refused=outcome.refused,
         places=tuple((session.repository, session.cwd) for session in sessions),
+        summaries=tuple(summarise(session, rules.window_ns) for session in sessions),
     )
 
 
@@ -348,6 +368,7 @@ def _add(one: Report, other: Report, spans: int) -> Report:
         operations=one.operations + other.operations,
         refused=one.refused + other.refused,
         places=tuple(dict.fromkeys(one.places + other.places)),
+        summaries=one.summaries + other.summaries,
     )
 
 

@@ -96,26 +96,47 @@ def session(
     """One session as a tree."""
     from spanlore_collector.cli import rendering
     from spanlore_collector.cli.filtering import Filter, filtered
-    from spanlore_collector.store import session_tree, views
+    from spanlore_collector.store import session_tree, summaries, views
 
     with _store() as store:
         whole = views.one_session(store, session_id)
         if whole is None:
             found = [row["session_id"] for row in views.sessions_named(store, session_id)]
+            kept = summaries.summaries_named(store, session_id)
+            if not found and len(kept) == 1:
+                _tell_what_is_left(kept[0], export, as_json=as_json)
+                return
+            found = sorted({*found, *(row["session_id"] for row in kept)})
             if len(found) != 1 or (whole := views.one_session(store, found[0])) is None:
                 _refuse(session_id, found)
         one, spans = whole
+        left = summaries.what_is_left(store, one["session_id"])
         if export in (Format.MD, Format.OTLP):
             _deliver(_exported(store, one, export), output)
             return
         tree = session_tree.build_tree(spans)
     tree = filtered(tree, Filter(failed, tool, turn))
     if as_json or export is Format.JSON:
-        _deliver(_json({"session": one, "turns": session_tree.tree_to_json(tree)}), output)
+        summary = rendering.summary_to_json(left) if left else None
+        _deliver(_json({"session": one, "turns": session_tree.tree_to_json(tree), "summary": summary}), output)
     else:
         show(rendering.session_view(one, tree, _page(f"/sessions/{quote(one['session_id'], safe='')}")))
+        if left:
+            show(rendering.left_view(left, whole_session=False))
         if not tree:
             typer.echo("Nothing like that happened in it.", err=True)
+
+
+def _tell_what_is_left(kept: dict[str, Any], export: Format | None, *, as_json: bool) -> None:
+    """Of a session whose rows are past their days."""
+    from spanlore_collector.cli import rendering
+
+    if export in (Format.MD, Format.OTLP):
+        _fail(f"session {kept['session_id']} is past its days; only its summary is left, without --export.")
+    if as_json or export is Format.JSON:
+        _print_json({"session": None, "turns": [], "summary": rendering.summary_to_json(kept)})
+    else:
+        show(rendering.left_view(kept, whole_session=True))
 
 
 def search(
@@ -123,7 +144,7 @@ def search(
     repository: _Repository = "",
     agent: _Agent = "",
     since: _Since = "",
-    speaker: str = typer.Option("", "--by", help="Only what the user, model, tool or system said."),
+    speaker: str = typer.Option("", "--by", help="Only what the user, model, tool or system said; or summary."),
     limit: int = typer.Option(20, min=1, max=1000, help="How many."),
     as_json: bool = typer.Option(False, "--json", help="JSON, one array."),
 ) -> None:

@@ -74,6 +74,27 @@ def session_view(session: Row, turns: Iterable[TurnNode], page: str = "") -> Ren
     return Group(head, *(_turn_tree(turn) for turn in turns))
 
 
+def left_view(kept: Row, *, whole_session: bool) -> RenderableType:
+    """The summary of a session whose content is gone, with its head where the session's rows are gone, too."""
+    head = Text(overflow="fold")
+    if whole_session:
+        started = local_time(kept["start_time_ns"])
+        where = [kept["harness"], kept["repository"] or "no repository", kept["branch"]]
+        head.append(f"session {kept['session_id']}\n", "bold")
+        head.append(" · ".join(word for word in where if word) + "\n")
+        head.append(f"{started:%Y-%m-%d %H:%M:%S}, {duration(int(kept['end_time_ns']) - int(kept['start_time_ns']))}\n")
+    gone = "Its calls and content are" if whole_session else "What was said in it is"
+    head.append(f"{gone} not in the store any more ([retention] in the settings). Its summary:\n\n", "yellow")
+    return Group(head, Text(kept["text"], overflow="fold"))
+
+
+def summary_to_json(kept: Row) -> Row:
+    """A kept summary for programs."""
+    import orjson
+
+    return {**{name: value for name, value in kept.items() if name != "json"}, "parts": orjson.loads(kept["json"])}
+
+
 def hits_view(rows: Iterable[Row], words: Iterable[str], now_ns: int) -> RenderableType:
     """What a search found: where and when, and the words in their place."""
     lines: list[Text] = []
@@ -85,7 +106,8 @@ def hits_view(rows: Iterable[Row], words: Iterable[str], now_ns: int) -> Rendera
         head.append(row["session_id"][:size], "bold")
         head.append(f"  {day_and_time(row['time_ns'], now_ns)}  {row['harness']}  ")
         head.append((row["repository"] or "–").rpartition("/")[2], "cyan")
-        head.append(f"  {who}{' ' + row['name'] if row['name'] else ''}  span {row['span_id'][:8]}", "dim")
+        span = f"  span {row['span_id'][:8]}" if row["span_id"] else ""
+        head.append(f"  {who}{' ' + row['name'] if row['name'] else ''}{span}", "dim")
         said = Text(f"  {one_line(row['snippet'], 150)}", overflow="fold")
         said.highlight_words(words, "bold reverse", case_sensitive=False)
         lines += [head, said]

@@ -81,6 +81,11 @@ class MemoryClient:
         """Adds our own model calls to the ledger (`store.ledger.InternalCall`); returns how many."""
         return int(self._request("POST", "/v1/ledger", orjson.dumps({"calls": list(calls)}))["appended"])
 
+    def keep_summaries(self, summaries: Sequence[dict[str, Any]] = (), chapters: Sequence[dict[str, Any]] = ()) -> int:
+        """Keeps summaries of sessions and of months (`store.summaries`); returns how many."""
+        body = orjson.dumps({"summaries": list(summaries), "chapters": list(chapters)})
+        return int(self._request("POST", "/v1/summaries", body)["kept"])
+
     def status(self) -> dict[str, Any]:
         """The collector's own figures."""
         return dict(self._get("/v1/status"))

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any, Final
 
+from spanlore_collector.store.summaries import search_summaries
 from spanlore_collector.store.views import Row, RowSource
 
 AROUND_CHARS: Final = 70
@@ -18,6 +19,7 @@ SPEAKERS: Final = {
     "model": "direction = 'output'",
     "tool": "direction IN ('arguments', 'result')",
     "system": "direction = 'system'",
+    "summary": "false",
 }
 """Who said it, as the search filters for it."""
 
@@ -102,7 +104,14 @@ ORDER BY time_ns DESC, span_id, direction LIMIT {{limit:UInt32}}"""
         "limit": wanted.limit,
         **{f"like{number}": pattern for number, pattern in enumerate(patterns)},
     }
-    return source.rows(sql, values)
+    found = source.rows(sql, values) if wanted.speaker != "summary" else []
+    if wanted.speaker not in ("", "summary"):
+        return found
+    # What is left of sessions whose texts are gone. Where the texts are, they are the better hit.
+    said = {row["session_id"] for row in found}
+    told = search_summaries(source, wanted.words, values, AROUND_CHARS)
+    found += [row for row in told if row["session_id"] not in said]
+    return sorted(found, key=lambda row: -int(row["time_ns"]))[: wanted.limit]
 
 
 def _pattern(word: str) -> str:

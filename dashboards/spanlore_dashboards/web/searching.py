@@ -36,7 +36,7 @@ class Hit:
     span_id: str
     time_ns: int
     where: str
-    """user, model, tool_input or tool_output."""
+    """user, model, tool_input, tool_output, or summary: of the session, whose texts may be gone."""
     tool: str
     repository: str
     before: str

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from spanlore.memory.memory import Memory
 from spanlore_collector.store.session_tree import TurnNode
+from spanlore_collector.store.summaries import what_is_left
 from spanlore_dashboards.web import one_session
 from spanlore_dashboards.web.conversation import TURNS_A_PAGE, read_talk, span_ids
 from spanlore_dashboards.web.one_session import OneSession, SpanDetail, is_running
@@ -73,8 +74,16 @@ class SessionPages:
         )
 
     async def session(self, request: web.Request) -> web.Response:
-        """One session, as a timeline or as a conversation; `?span=` opens a span of it."""
-        session = await self._found(request)
+        """One session, as a timeline or as a conversation; `?span=` opens a span of it. Of a session past its days, its
+        summary."""
+        session_id = request.match_info["id"]
+        session, left = await self._site.asking.read(
+            lambda reader: (one_session.read_session(reader, session_id), what_is_left(reader, session_id))
+        )
+        if session is None:
+            if left is None:
+                raise web.HTTPNotFound(text=f"There is no session {session_id}.")
+            return await self._site.page("kept.html", "sessions", kept=left)
         view = "conversation" if request.query.get("view") == "conversation" else "timeline"
         span_id = request.query.get("span", "")
         values: dict[str, Any] = {"view": view, "span_id": span_id, "detail": None, "talk": None, "memories": {}}
@@ -93,6 +102,7 @@ class SessionPages:
             "session.html",
             "sessions",
             session=session,
+            left=left,
             is_live=is_running(session.row, self._site.now_ns()),
             idle_s=self._site.settings.mining.idle_s,
             **values,

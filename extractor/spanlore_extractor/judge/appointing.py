@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Paths, Settings
-from spanlore_extractor.judge.instructions import prompts
+from spanlore_extractor.judge.instructions import prompt, prompts
 from spanlore_extractor.judge.judging import Judge
 from spanlore_extractor.judge.spending import Caps
 
@@ -32,8 +32,9 @@ def judge_of(settings: Settings, paths: Paths, now_ns: int) -> Iterator[Judge | 
     from spanlore_extractor.judge.asking import Model  # here, since it brings the SDK
 
     found = prompts("judge", paths.prompts_dir)
+    chapter = prompt("chapter", paths.prompts_dir)
     model = Model(told.api_key, told.base_url, told.model, told.timeout_s)
     try:
-        yield Judge(model, found, caps_of(settings), Redactor(settings.capture.redact), now_ns)
+        yield Judge(model, found, caps_of(settings), Redactor(settings.capture.redact), now_ns, chapter)
     finally:
         model.close()

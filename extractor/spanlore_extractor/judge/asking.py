@@ -21,7 +21,8 @@ import orjson
 from spanlore.genai.inference import Dialect, Inference, Usage
 from spanlore.spans.price import price_of
 from spanlore_extractor.judge.answer import MAX_ANSWER_BYTES, MAX_OUTPUT_TOKENS, Answer, Cost, UnavailableError
-from spanlore_extractor.judge.verdict import TOOL, WorthlessAnswerError, tool
+from spanlore_extractor.judge.verdict import WorthlessAnswerError
+from spanlore_extractor.judge.verdict import tool as verdict_tool
 
 _ABOUT_TOOLS: Final = re.compile(r"\btools?\b|tool_choice|function call", re.I)
 _PLAIN: Final = """
@@ -50,43 +51,52 @@ class Model:
         """Closes the connections."""
         self._client.close()
 
-    def ask(self, prompt: str, question: str, added: str = "") -> Answer:
-        """Asks once. The prompt comes first and never changes, so that the API can cache it; `added` follows it.
+    def ask(
+        self,
+        prompt: str,
+        question: str,
+        added: str = "",
+        tool: dict[str, Any] | None = None,
+        max_tokens: int = MAX_OUTPUT_TOKENS,
+    ) -> Answer:
+        """Asks once. The prompt comes first and never changes, so that the API can cache it; `added` follows it. The
+        answer is one call of `tool`, the verdict's unless it is another.
 
         Raises:
             UnavailableError: no answer, or one that asks for a pause.
             WorthlessAnswerError: the API refuses this question.
         """
         try:
-            body = self._answered(prompt, question, added)
+            wanted = tool or verdict_tool()
+            body = self._answered(prompt, question, added, wanted, max_tokens)
         except (anthropic.BadRequestError, anthropic.RequestTooLargeError, anthropic.UnprocessableEntityError) as error:
             raise WorthlessAnswerError(f"the API refuses the question: {_told(error)}") from None
         except anthropic.APIStatusError as error:
             raise UnavailableError(_told(error), _retry_after_s(error)) from None
         except (anthropic.AnthropicError, OSError) as error:
             raise UnavailableError(f"{type(error).__name__}: {str(error)[:200]}") from None
-        return _answer(body, self.name)
+        return _answer(body, self.name, wanted["name"])
 
-    def _answered(self, prompt: str, question: str, added: str) -> bytes:
+    def _answered(self, prompt: str, question: str, added: str, tool: dict[str, Any], max_tokens: int) -> bytes:
         try:
-            return self._send(prompt, question, added)
+            return self._send(prompt, question, added, tool, max_tokens)
         except anthropic.APIStatusError as error:
             is_refused = error.status_code in (400, 404, 422, 501) and _ABOUT_TOOLS.search(str(error.body or error))
             if not self._has_tools or not is_refused:
                 raise
             self._has_tools = False
-        return self._send(prompt, question, added)
+        return self._send(prompt, question, added, tool, max_tokens)
 
-    def _send(self, prompt: str, question: str, added: str) -> bytes:
+    def _send(self, prompt: str, question: str, added: str, tool: dict[str, Any], max_tokens: int) -> bytes:
         end_s = time.monotonic() + self._timeout_s
         more: dict[str, Any] = {}
         if self._has_tools:
-            more = {"tools": [tool()], "tool_choice": {"type": "tool", "name": TOOL}}
+            more = {"tools": [tool], "tool_choice": {"type": "tool", "name": tool["name"]}}
         else:
-            prompt += _PLAIN + orjson.dumps(tool()["input_schema"]).decode()
+            prompt += _PLAIN + orjson.dumps(tool["input_schema"]).decode()
         with self._client.messages.with_streaming_response.create(
             model=self.name,
-            max_tokens=MAX_OUTPUT_TOKENS,
+            max_tokens=max_tokens,
             system=[_cached(text) for text in (prompt, added) if text],
             messages=[{"role": "user", "content": question}],
             **more,
@@ -115,7 +125,7 @@ def _read(chunks: Iterator[bytes], end_s: float) -> bytes:
             raise UnavailableError("the answer takes too long")
 
 
-def _answer(body: bytes, model: str) -> Answer:
+def _answer(body: bytes, model: str, tool_name: str) -> Answer:
     try:
         message: Any = orjson.loads(body)
         content, stop = message["content"], message.get("stop_reason")
@@ -127,7 +137,7 @@ def _answer(body: bytes, model: str) -> Answer:
         return Answer(cost, fault="the model refuses")
     if stop == "max_tokens":
         return Answer(cost, fault="the answer is cut off")
-    found = [_parsed(part.get("input")) for part in parts if _is(part, "tool_use") and part.get("name") == TOOL]
+    found = [_parsed(part.get("input")) for part in parts if _is(part, "tool_use") and part.get("name") == tool_name]
     if not found:
         found = [data for part in parts if _is(part, "text") and isinstance(data := _written(part), dict)]
     if len(found) != 1:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 MAX_BYTES: Final = 64 * 1024
-NAMES: Final = ("judge",)
+NAMES: Final = ("judge", "chapter")
+"""What decides on lessons; what shortens a month of sessions."""
 
 
 class PromptError(ValueError):

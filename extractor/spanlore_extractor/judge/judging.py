@@ -32,7 +32,14 @@ class Asked(Protocol):
     @property
     def name(self) -> str: ...
 
-    def ask(self, prompt: str, question: str, added: str = "") -> Answer:
+    def ask(
+        self,
+        prompt: str,
+        question: str,
+        added: str = "",
+        tool: dict[str, Any] | None = None,
+        max_tokens: int = MAX_OUTPUT_TOKENS,
+    ) -> Answer:
         """Asks once."""
         ...
 
@@ -49,10 +56,17 @@ class Entry:
 
     def to_json(self, model: str) -> dict[str, Any]:
         """A row of the ledger."""
-        counted = asdict(self.cost) if self.cost else {"model": model}
-        cost_usd = counted.pop("usd", None)
-        about = {"phase": "judge", "memory_id": self.memory_id, "session_id": self.session_id[:200]}
-        return {**about, "outcome": clip(self.outcome, 400), **counted, "cost_usd": cost_usd}
+        return entry_row("judge", self.memory_id, self.session_id, self.outcome, self.cost, model)
+
+
+def entry_row(
+    phase: str, memory_id: str, session_id: str, outcome: str, cost: Cost | None, model: str
+) -> dict[str, Any]:
+    """A row of the ledger, for the phase in which a model was asked or was not."""
+    counted = asdict(cost) if cost else {"model": model}
+    cost_usd = counted.pop("usd", None)
+    about = {"phase": phase, "memory_id": memory_id, "session_id": session_id[:200]}
+    return {**about, "outcome": clip(outcome, 400), **counted, "cost_usd": cost_usd}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,8 @@ class Judge:
     caps: Caps
     redactor: Redactor
     now_ns: int
+    chapter_prompt: str = ""
+    """By which it shortens a month of sessions (`summaries.writing`); '' where it does not."""
 
     def judge(
         self,

@@ -51,7 +51,7 @@ class Spending:
         return self if today == self.day else replace(self, day=today, tokens=0, usd=0.0, calls=0, sessions={})
 
     def why_not(self, memory_id: str, session_id: str, estimate_tokens: int, caps: Caps, now_ns: int) -> str:
-        """Why the model may not be asked now, '' when it may."""
+        """Why the model may not be asked now, '' when it may. What is of no session ('') has only the day's caps."""
         tokens, usd = self.sessions.get(session_id, [0, 0.0])
         if self.strikes.get(memory_id, 0) >= STRIKES:
             return "on the poison list"
@@ -59,14 +59,14 @@ class Spending:
             return f"paused: {self.trouble}"
         if self.tokens + estimate_tokens > caps.day_tokens or self.usd >= caps.day_usd:
             return "the day's cap is reached"
-        if tokens + estimate_tokens > caps.session_tokens or usd >= caps.session_usd:
+        if session_id and (tokens + estimate_tokens > caps.session_tokens or usd >= caps.session_usd):
             return "the session's cap is reached"
         return ""
 
     def spent(self, session_id: str, tokens: int, usd: float) -> Spending:
         """After a call."""
         before = self.sessions.get(session_id, [0, 0.0])
-        sessions = {**self.sessions, session_id: [before[0] + tokens, before[1] + usd]}
+        sessions = {**self.sessions, session_id: [before[0] + tokens, before[1] + usd]} if session_id else self.sessions
         kept = dict(list(sessions.items())[-MAX_SESSIONS:])
         return replace(
             self, tokens=self.tokens + tokens, usd=self.usd + usd, calls=self.calls + 1, sessions=kept

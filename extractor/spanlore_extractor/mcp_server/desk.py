@@ -34,9 +34,13 @@ from spanlore_extractor.mcp_server.workplace import Workplace
 from spanlore_extractor.mining.explicit import STATED_IN, asked_for, is_for_everywhere
 from spanlore_extractor.mining.lessons import QUOTE_CHARS
 from spanlore_extractor.run import Rules, mine
+from spanlore_extractor.summaries.keeping import digest_of
 
 ACTOR: Final = "agent"
 MAX_LIMIT: Final = 50
+REFLECT_TOKENS: Final = 2_000
+INFO_TOKENS: Final = 800
+"""Of what earlier sessions were about."""
 WAIT_S: Final = 1.0
 _THE_USERS: Final = frozenset({Kind.CORRECTION, Kind.EXPLICIT})
 
@@ -164,10 +168,12 @@ class Desk:
         return {"repository": self.workplace.scope, "memories": told, "by_date": dict(sorted(by_date.items())[::-1])}
 
     def reflect(self, dry_run: bool = False) -> dict[str, Any]:
-        """Learns from the sessions recorded until now: {sessions, added, reinforced, superseded, not_taken}."""
+        """Learns from the sessions recorded until now: {sessions, added, reinforced, superseded, not_taken,
+        history}."""
         rules = Rules(0, int(self.settings.mining.pair_window_s * 1e9), Redactor(self.settings.capture.redact))
         with self._daemon() as (reader, client):
             report = mine(reader, client, rules, self.now_ns(), active_too=True, dry_run=dry_run)
+            history = self._history(reader, client, REFLECT_TOKENS)
         by_verb: dict[str, list[dict[str, Any]]] = {}
         for operation in report.operations:
             if operation.memory.scope in (self.workplace.scope, USER_SCOPE):
@@ -179,10 +185,12 @@ class Desk:
             **{verb: by_verb.get(verb, []) for verb in ("added", "reinforced", "superseded")},
             "elsewhere": len(report.operations) - sum(map(len, by_verb.values())),
             "not_taken": len(report.dropped) + len(report.refused),
+            "history": history,
         }
 
     def session_info(self) -> dict[str, Any]:
-        """{repository, branch, task, session, memories_given, memories}; `session` is None before its first request."""
+        """{repository, branch, task, session, memories_given, memories, history}; `session` is None before its first
+        request."""
         workplace = self.workplace
         with self._daemon() as (reader, client):
             contexts = self._contexts(client)
@@ -193,6 +201,7 @@ class Desk:
                 session = reader.rows(_SESSION, named)[0]
                 given = list(reader.rows(_GIVEN, named)[0]["ids"])
             known = sum(1 for _ in self._snapshot(client).in_scope(workplace.scope, "", workplace.sub_path))
+            history = self._history(reader, client, INFO_TOKENS)
         return {
             "repository": workplace.scope,
             "branch": workplace.branch,
@@ -200,10 +209,11 @@ class Desk:
             "session": session,
             "memories_given": given,
             "memories": known,
+            "history": history,
         }
 
     def switch_context(self, branch: str = "", task: str = "", carry_task: bool = True) -> dict[str, Any]:
-        """Takes up the work on a branch: {repository, branch, task, carried_over, last_session, memories}."""
+        """Takes up the work on a branch: {repository, branch, task, carried_over, last_session, history, memories}."""
         workplace = self.workplace
         if not workplace.scope:
             raise DeskError("this is not inside a git repository, so there is no context to switch")
@@ -216,6 +226,7 @@ class Desk:
             after, carried = before.switched(to, self.now_ns(), task=task, here=here, carry=carry_task)
             client.set_mining_state(key_of(workplace.scope), after.to_json())
             last = reader.rows(_LAST_ON_BRANCH, {"scope": workplace.scope, "branch": to})
+            history = self._history(reader, client, INFO_TOKENS, to)
             known = self._snapshot(client)
         doing = after.task(to)
         return {
@@ -225,6 +236,7 @@ class Desk:
             "task": doing,
             "carried_over": carried,
             "last_session": last[0] if last else None,
+            "history": history,
             "memories": [
                 shown(memory) for memory in self._ranked(known, doing, 5, lambda memory: memory.branch in ("", to))
             ],
@@ -287,6 +299,13 @@ class Desk:
                 raise DeskError(str(error)) from None
         question = Question(query, place.scope, "", place.sub_path, MAX_LIMIT)
         return [candidate.memory for candidate in answer(known, question, meaning)]
+
+    def _history(self, reader: Reader, client: MemoryClient, tokens: int, branch: str = "") -> str:
+        """What the sessions of the repository were about, in so many tokens; '' when nothing was kept."""
+        if not self.workplace.scope:
+            return ""
+        found = digest_of(reader, self.workplace.scope, client.snapshot(), self.now_ns(), tokens, branch)
+        return found.text() if found.sessions else ""
 
     def _contexts(self, client: MemoryClient) -> Contexts:
         return Contexts.from_json(client.mining_state(key_of(self.workplace.scope)))

@@ -72,12 +72,12 @@ def build(desk_of: DeskOf) -> MCPServer[Any]:
         dry_run: Annotated[bool, Field(description="Only tell what would be learned.")] = False,
         directory: _Directory = "",
     ) -> dict[str, Any]:
-        """Learn now from the sessions recorded so far, this one too, instead of when they are over."""
+        """Learn now from the sessions recorded so far, this one too, and tell what they were about (`history`)."""
         return await _done(lambda: desk_of(directory).reflect(dry_run))
 
     @server.tool(annotations=reading)
     async def session_info(directory: _Directory = "") -> dict[str, Any]:
-        """This session: repository, branch, task, turns, failures, tokens and cost, and which memories it was given."""
+        """This session: task, failures, cost, memories given; and what earlier ones here were about, what is open."""
         return await _done(lambda: desk_of(directory).session_info())
 
     @server.tool(annotations=adding)
@@ -87,7 +87,7 @@ def build(desk_of: DeskOf) -> MCPServer[Any]:
         carry_task: Annotated[bool, Field(description="Take the present task along to a branch without one.")] = True,
         directory: _Directory = "",
     ) -> dict[str, Any]:
-        """Take up the work on another branch: its task, the last session there, and the memories that matter."""
+        """Take up the work on another branch: its task, what its sessions were about, the memories that matter."""
         return await _done(lambda: desk_of(directory).switch_context(branch, task, carry_task))
 
     @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False))

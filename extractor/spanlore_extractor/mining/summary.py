@@ -29,6 +29,9 @@ MAX_GOAL_CHARS: Final = 200
 MAX_ITEMS: Final = 12
 """Of each sort; what is left out is counted."""
 MAX_ITEM_CHARS: Final = 160
+MAX_DECISIONS: Final = 40
+MAX_DECISION_CHARS: Final = 600
+"""A person's own words are kept whole, unless somebody pasted a page."""
 _LISTS: Final = frozenset({"todowrite", "update_plan", "write_todos"})
 """Tools by which agents keep a list of what they are to do."""
 _TEXTS: Final = ("content", "step", "description")
@@ -72,6 +75,9 @@ class Summary:
     left_out: int = 0
     """Items beyond `MAX_ITEMS` of a sort."""
     counts: dict[str, int] = field(default_factory=dict)
+    steps: int = 0
+    """Steps it was made of, and contents of them that were there: of two summaries of a session the one made of more is
+    the better one."""
 
 
 def summarise(session: MinedSession, window_ns: int) -> Summary:
@@ -105,7 +111,7 @@ def summarise(session: MinedSession, window_ns: int) -> Summary:
         end_time_ns=max((time_of(step) for step in steps), default=0),
         goal=asked[0] if asked else "",
         task=asked[-1] if len(asked) > 1 and asked[-1] != asked[0] else "",
-        decisions=kept.of(decisions),
+        decisions=kept.of(decisions, MAX_DECISIONS),
         files=kept.of(_files(session)),
         resolved=kept.of(resolved),
         unresolved=kept.of(unresolved),
@@ -114,7 +120,12 @@ def summarise(session: MinedSession, window_ns: int) -> Summary:
         confirmed=kept.of(confirmed),
         left_out=kept.left_out,
         counts=_counts(steps),
+        steps=sum(map(_told, steps)),
     )
+
+
+def _told(step: Step) -> int:
+    return 1 + (bool(step.arguments) + bool(step.output) if isinstance(step, ToolStep) else 0)
 
 
 class _Kept:
@@ -123,10 +134,10 @@ class _Kept:
     def __init__(self) -> None:
         self.left_out = 0
 
-    def of[Item](self, items: list[Item]) -> tuple[Item, ...]:
+    def of[Item](self, items: list[Item], most: int = MAX_ITEMS) -> tuple[Item, ...]:
         each = tuple(dict.fromkeys(items))
-        self.left_out += max(len(each) - MAX_ITEMS, 0)
-        return each[:MAX_ITEMS]
+        self.left_out += max(len(each) - most, 0)
+        return each[:most]
 
 
 def _request(step: Step) -> str:
@@ -140,7 +151,7 @@ def _request(step: Step) -> str:
 def _decisions(conversation: Conversation) -> list[str]:
     found = [(item.step.time_ns, item.quote) for item in find_corrections(conversation)[0]]
     found += [(item.step.time_ns, item.quote) for item in find_statements(conversation)]
-    return [_clip(quote) for _, quote in sorted(found, key=lambda one: one[0])]
+    return [_clip(quote, MAX_DECISION_CHARS) for _, quote in sorted(found, key=lambda one: one[0])]
 
 
 def _files(session: MinedSession) -> list[str]:
@@ -196,6 +207,6 @@ def _counts(steps: Sequence[Step]) -> dict[str, int]:
     }
 
 
-def _clip(text: str) -> str:
+def _clip(text: str, most: int = MAX_ITEM_CHARS) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= MAX_ITEM_CHARS else flat[: MAX_ITEM_CHARS - 1].rstrip() + "…"
+    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"

@@ -6,6 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from spanlore_collector.store.api_client import MemoryClient
 from support.collector_process import CollectorProcess
 from support.stored_session import store_session
 
@@ -145,3 +146,28 @@ def test_ids_are_completed(app: typer.Typer, played: str, monkeypatch: pytest.Mo
 
     assert played in done.output
     assert (without.exit_code, without.output.strip()) == (0, "")
+
+
+def test_a_session_past_its_days_is_its_summary(app: typer.Typer, collector: CollectorProcess) -> None:
+    """`session` says so and shows it, `search` finds it, an export is refused."""
+    mark = uuid.uuid4().hex
+    text = f"Goal: feed the ibex of {mark}\n\nDecisions:\n- never at night"
+    times = {"start_time_ns": 10**18, "end_time_ns": 10**18 + 10**10}
+    row = {"session_id": f"past-{mark}", **times, "steps": 9, "text": text, "json": '{"goal": "x"}'}
+    MemoryClient(collector.url, collector.token).keep_summaries([row])
+    shown = CliRunner().invoke(app, ["session", f"past-{mark[:8]}"])
+    data = json.loads(CliRunner().invoke(app, ["session", f"past-{mark}", "--json"]).output)
+    found = json.loads(CliRunner().invoke(app, ["search", mark, "ibex", "--json"]).output)
+    by_summary = json.loads(CliRunner().invoke(app, ["search", mark, "--by", "summary", "--json"]).output)
+    exported = CliRunner().invoke(app, ["session", f"past-{mark}", "--export", "md"])
+
+    assert shown.exit_code == 0, shown.stderr
+    assert "not in the store any more" in shown.output and "- never at night" in shown.output
+    assert (data["session"], data["turns"], data["summary"]["parts"]) == (None, [], {"goal": "x"})
+    assert (
+        [(hit["session_id"], hit["direction"]) for hit in found]
+        == [(f"past-{mark}", "summary")]
+        == [(hit["session_id"], hit["direction"]) for hit in by_summary]
+    )
+    assert "feed the ibex" in CliRunner().invoke(app, ["search", mark]).output
+    assert exported.exit_code == 1 and "only its summary is left" in exported.stderr
