@@ -180,6 +180,11 @@ class MemorySettings(_Section):
         default_factory=dict,
         description="A fork and what it reads from: `host/me/name=host/them/name,…`; a remote `upstream` counts too.",
     )
+    agents_word: Literal["waits", "kept"] = Field(
+        "waits",
+        description="`spanlore remember` in an agent's shell: waits for its user's yes, or is kept like the user's own"
+        " word. Only config.toml counts here, since an agent can set variables.",
+    )
     max_active: int = Field(200, ge=1, description="Shown memories a scope; beyond it those worth least go.")
     max_candidates: int = Field(500, ge=1, description="Candidates a scope; beyond it those worth least go.")
 

@@ -108,3 +108,37 @@ def subagents(played: Played, session: Session) -> list[ReceivedRequest]:
     found = [request for request in requests if request.header("x-claude-code-request-class") == "subagent"]
     assert found
     return found
+
+
+SAID = ("The okapi branch is the release branch.", "Tests of the okapi need curl.")
+
+
+def remembering(request: ReceivedRequest) -> Reply:
+    """The agent calls `spanlore remember` in its shell, the second time with the marks of its shell taken away."""
+    if not request.has_tools:
+        return Reply((Say('{"title": "x"}'),))
+    plain, bare = (f"spanlore remember '{text}' 2>&1" for text in SAID)
+    commands = [plain, f"env -u CLAUDECODE -u CLAUDE_CODE_ENTRYPOINT -u SPANLORE_RUN_AGENT {bare}"]
+    done = len(request.results_since_prompt)
+    return Reply((_bash(commands[done]),)) if done < len(commands) else Reply((Say("Done."),))
+
+
+def test_what_it_has_remembered_in_its_shell_waits(played: Played) -> None:
+    """Its word is not its user's: kept as a candidate, whom nobody is shown, and the command says so to the model."""
+    session = Session("remembering", 0)
+    played.meddler.script = remembering
+    file = played.stage.paths.config_file
+    of_the_stage = file.read_text()
+    file.write_text("")  # as it is for a user who has said nothing about it
+    try:
+        played.say(session, "Note how releases are made.", is_first=True)
+    finally:
+        played.meddler.script = answer
+        file.write_text(of_the_stage)
+    played.captured(session)
+    kept = [memory for memory in played.json("memories", "--all")["memories"] if "okapi" in memory["text"]]
+    results = played.server.main_loop(session.id)[-1].results_since_prompt
+
+    assert [memory["status"] for memory in kept] == ["candidate"] * 2
+    assert all("An agent asked to have this remembered" in memory["text"] for memory in kept)
+    assert ["called by claude-code" in str(result) for result in results] == [True, True]

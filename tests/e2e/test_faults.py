@@ -256,7 +256,7 @@ def test_wrong_config_is_told(text: str | None, told: str) -> None:
     """A config file that is wrong or unreadable is one message with what and where, and exit code 2."""
     with Stage("http://127.0.0.1:1") as stage:
         del stage.environment["SPANLORE_PROXY_PORT"]
-        stage.paths.config_dir.mkdir(parents=True)
+        stage.paths.config_file.unlink()
         if text is None:
             stage.paths.config_file.mkdir()
         else:

@@ -1,4 +1,7 @@
-"""What a person does to memories: remember, edit, pin, confirm, forget, undo."""
+"""What a person does to memories: remember, edit, pin, confirm, forget, undo.
+
+Called by an agent in its shell, `remember` and `edit` only propose, `forget` can what MCP's can, and the others refuse.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import typer
 from spanlore import completion
 from spanlore.terminal import write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, length_of, one_of, print_json
+from spanlore_extractor.cli.speaker import desk, only_the_user, speaking_agent, tell_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +39,7 @@ def remember(
     episodic: Annotated[bool, typer.Option("--episodic", help="The same as --for 7d.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remember TEXT: shown to agents from the next session on."""
+    """Remember TEXT: shown to agents from the next session on. Called by an agent, it waits for its user's yes."""
     import time
 
     from spanlore.memory import stated
@@ -50,6 +54,9 @@ def remember(
         fail("this is not inside a git repository. Go to one, or say --scope user.", USAGE)
     wanted = length or ("7d" if episodic else "")
     length_ns = length_of(wanted, "--for") if wanted else 0
+    if agent := speaking_agent():
+        _propose(agent, " ".join(text), scope, time.time_ns() + length_ns if length_ns else 0, as_json)
+        return
     redacted = Redactor(load_settings().capture.redact).redact(" ".join(text))
     with daemon() as (_, client):
         where = place.scope if scope == "repo" else USER_SCOPE
@@ -76,6 +83,25 @@ def remember(
         typer.echo(f"spanlore: {redacted.count} secret(s) were replaced before it was kept.", err=True)
 
 
+def _propose(agent: str, text: str, scope: str, until_ns: int, as_json: bool) -> None:
+    """As MCP's `remember`: kept at once only in words that the user has just typed; else it waits."""
+    from spanlore_extractor.mcp_server.desk import DeskError
+
+    with daemon():
+        try:
+            done = desk().remember(text, "repository" if scope == "repo" else scope, until_ns)
+        except DeskError as error:
+            fail(f"{error}.", USAGE)
+    if as_json:
+        print_json({**done, "by": agent})
+        return
+    if done["memory"] is not None:
+        write(f"{done['memory']['id']}  {done['memory']['text']}")
+    tell_waiting(agent, done["note"])
+    if done["secrets_replaced"]:
+        typer.echo(f"spanlore: {done['secrets_replaced']} secret(s) were replaced before it was kept.", err=True)
+
+
 def edit(
     memory_id: Id,
     text: Annotated[str, typer.Option("--text", help="The new text; without it your editor opens.")] = "",
@@ -88,7 +114,11 @@ def edit(
     from spanlore.memory.memory import Status, memory_to_json
     from spanlore.redaction.redact import Redactor
     from spanlore.settings import load_settings
+    from spanlore_extractor.mcp_server.desk import told_of
 
+    agent = speaking_agent()
+    if agent and not text:
+        fail(f"this was called by {agent}; an editor opens for its user alone. Say it with --text.", USAGE)
     with daemon() as (_, client):
         memory, known = one_of(client, memory_id)
         wanted = text or click.edit(memory.text, extension=".txt")
@@ -96,7 +126,11 @@ def edit(
             fail("nothing was changed.", WRONG)
         redacted = Redactor(load_settings().capture.redact).redact(wanted)
         try:
-            operations = stated.edit(memory, redacted.text, known, time.time_ns())
+            operations = (
+                stated.remember(redacted.text, memory.scope, known, time.time_ns(), by="agent")
+                if agent
+                else stated.edit(memory, redacted.text, known, time.time_ns())
+            )
         except ValueError as error:
             fail(f"{error}.", USAGE)
         if operations:
@@ -104,9 +138,12 @@ def edit(
     after = operations[0].memory if operations else memory
     if as_json:
         superseded = [memory_to_json(operation.memory) for operation in operations[1:]]
-        print_json({"memory": memory_to_json(after), "changed": bool(operations), "superseded": superseded})
+        by = {"by": agent} if agent else {}
+        print_json({"memory": memory_to_json(after), "changed": bool(operations), "superseded": superseded, **by})
         return
     write(f"{after.id}  {after.text}")
+    if agent:
+        tell_waiting(agent, f"{memory.id} stays as it is; {told_of(operations[0].memory if operations else None)}")
     if after.status is Status.QUARANTINED:
         typer.echo(f"spanlore: no agent is shown it: {after.note}.", err=True)
     _tell_superseded(operations)
@@ -129,6 +166,7 @@ def confirm(memory_id: Id, as_json: Json = False) -> None:
     from spanlore.memory import stated
     from spanlore.memory.memory import memory_to_json
 
+    only_the_user("saying that a memory is right")
     with daemon() as (_, client):
         memory, known = one_of(client, memory_id)
         operations = stated.confirm(memory, known, time.time_ns())
@@ -147,16 +185,27 @@ def forget(memory_id: Id, as_json: Json = False) -> None:
     from spanlore.memory import stated
     from spanlore.memory.memory import Status, memory_to_json
 
+    agent = speaking_agent()
     with daemon() as (_, client):
         memory, _known = one_of(client, memory_id)
-        if memory.status is not Status.FORGOTTEN:
-            operation = stated.forget(memory)
-            client.apply([operation])
-            memory = operation.memory
+        if agent:
+            _let_agent_forget(memory.id)
+        elif memory.status is not Status.FORGOTTEN:
+            client.apply([stated.forget(memory)])
+        memory, _known = one_of(client, memory.id)
     if as_json:
         print_json({"memory": memory_to_json(memory)})
     else:
         write(f"{memory.id} is forgotten: {memory.text}")
+
+
+def _let_agent_forget(memory_id: str) -> None:
+    from spanlore_extractor.mcp_server.desk import DeskError
+
+    try:
+        desk().forget(memory_id)
+    except DeskError as error:
+        fail(f"{error}.", WRONG)
 
 
 def undo(
@@ -176,6 +225,8 @@ def undo(
     from spanlore.memory.memory import memory_to_json
     from spanlore_collector.store.history import last_changes, states
 
+    if not dry_run:
+        only_the_user("taking back a change")
     with daemon() as (reader, client):
         try:
             if memory_id:
@@ -202,6 +253,7 @@ def _pin(memory_id: str, pinned: bool, as_json: bool) -> None:
     from spanlore.memory import stated
     from spanlore.memory.memory import memory_to_json
 
+    only_the_user("pinning")
     with daemon() as (_, client):
         memory, _ = one_of(client, memory_id)
         try:

@@ -11,6 +11,7 @@ import typer
 from spanlore import completion
 from spanlore.terminal import show, write
 from spanlore_extractor.cli.daemon import WRONG, Json, daemon, fail, one_of, print_json, scopes_of
+from spanlore_extractor.cli.speaker import only_the_user, speaking_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,9 @@ def review(
     from spanlore_extractor.memories.queue import waiting
 
     scopes = None if everything else scopes_of(scope)
+    if confirm or forget or merge:
+        only_the_user("saying yes or no to what waits")
+    listing = listing or bool(speaking_agent())
     with daemon() as (reader, client):
         done = _by_option(client, confirm or [], forget or [])
         done += _merged(client, merge or [], {operation.memory.id for operation in done})

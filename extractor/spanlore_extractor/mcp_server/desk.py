@@ -97,15 +97,15 @@ class Desk:
     wait_s: float = WAIT_S
     """For the newest prompt to be in the store."""
 
-    def remember(self, text: str, scope: str = "repository") -> dict[str, Any]:
+    def remember(self, text: str, scope: str = "repository", until_ns: int = 0) -> dict[str, Any]:
         """Keeps a fact: {remembered, waits, memory, note, superseded, secrets_replaced}. `remembered`: it is shown from
-        now on; `waits`: it is not, until the user says yes."""
+        now on; `waits`: it is not, until the user says yes. With `until_ns` it is never shown after that."""
         where = self._scope(scope)
         redacted = Redactor(self.settings.capture.redact).redact(text)
         with self._daemon() as (reader, client):
             asked = self._asked_for(reader, redacted.text)
             try:
-                made = self._made(redacted.text, where, client.memories(), asked)
+                made = self._made(redacted.text, where, client.memories(), asked, until_ns)
             except ValueError as error:
                 raise DeskError(str(error)) from None
             if made:
@@ -116,18 +116,20 @@ class Desk:
             "remembered": is_shown,
             "waits": memory is not None and not is_shown,
             "memory": shown(memory) if memory else None,
-            "note": _told(memory),
+            "note": told_of(memory),
             "superseded": [shown(operation.memory) for operation in made[1:]],
             "secrets_replaced": redacted.count,
         }
 
-    def _made(self, text: str, where: str, known: Sequence[Memory], asked: _Asked | None) -> list[Operation]:
+    def _made(
+        self, text: str, where: str, known: Sequence[Memory], asked: _Asked | None, until_ns: int
+    ) -> list[Operation]:
         """Raises ValueError: it can't be kept."""
         if asked is None:
-            return stated.remember(text, where, known, self.now_ns(), by=ACTOR)
+            return stated.remember(text, where, known, self.now_ns(), by=ACTOR, until_ns=until_ns)
         if where == USER_SCOPE and not asked.is_for_everywhere and self.workplace.scope:
             where = self.workplace.scope
-        operations = stated.remember(asked.words, where, known, self.now_ns())
+        operations = stated.remember(asked.words, where, known, self.now_ns(), until_ns=until_ns)
         cited = [replace(operation.memory, evidence=(asked.evidence,), session_count=1) for operation in operations[:1]]
         return [*(replace(operations[0], memory=memory) for memory in cited), *operations[1:]]
 
@@ -328,7 +330,7 @@ def is_about(text: str, words: str) -> bool:
     return bool(one & other) and 2 * len(one & other) >= min(len(one), len(other))
 
 
-def _told(memory: Memory | None) -> str:
+def told_of(memory: Memory | None) -> str:
     """What became of it, for the model, and through it for the user."""
     if memory is None:
         return "that is remembered already, or waits for the user already"

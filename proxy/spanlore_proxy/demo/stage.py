@@ -64,6 +64,9 @@ class Stage:
         if self.project.exists():
             raise StageError(f"{self.project} exists already; give --keep a new directory")
         make_project(self.project, self.environment)
+        self.paths.config_file.parent.mkdir(parents=True, exist_ok=True)
+        # The commands of the story are its user's, also where an agent looks on.
+        self.paths.config_file.write_text('[memory]\nagents_word = "kept"\n')
         return self
 
     def __exit__(

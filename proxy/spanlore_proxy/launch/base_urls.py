@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from spanlore.harness.programs import agent_position
 from spanlore_proxy.launch.agent_files import codex_config, gemini_auth, has_chatgpt_login, read_object
-from spanlore_proxy.launch.agents import CREDENTIALS, agent_position
+from spanlore_proxy.launch.agents import CREDENTIALS
 from spanlore_proxy.launch.environment import no_proxy
 from spanlore_proxy.launch.ports import HOST
 

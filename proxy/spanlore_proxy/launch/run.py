@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import spanlore
+from spanlore.harness.caller import run_marks
+from spanlore.harness.programs import harness_of
 from spanlore.settings import Paths, Settings, SettingsError, child_environment
 from spanlore.spans.place import Workplace
 from spanlore_proxy.launch import base_urls
-from spanlore_proxy.launch.agents import Via, harness_of, takes_client_block, with_client_block
+from spanlore_proxy.launch.agents import Via, takes_client_block, with_client_block
 from spanlore_proxy.launch.ca import ensure_trust
 from spanlore_proxy.launch.daemon import Daemon, running_daemon, settings_digest
 from spanlore_proxy.launch.environment import agent_environment, bypassed, other_proxy, proxy_url
@@ -117,7 +119,8 @@ def prepare(
     words = list(argv)
     if settings is not None and takes_client_block(argv, environ):
         words = with_client_block(argv, _client_block(run, settings, paths, say))
-    return Launch(program, tuple(words), agent_environment(url, ensure_trust(paths, environ), environ))
+    variables = agent_environment(url, ensure_trust(paths, environ), environ)
+    return Launch(program, tuple(words), variables | run_marks(run.run_id, argv))
 
 
 def shell_environment(
@@ -151,7 +154,8 @@ def _by_base_url(
     write_run(paths, run)
     origin = base_urls.origin_url(daemon.proxy_port, run.run_id, run.token)
     words = base_urls.with_base_url(argv, addresses, origin)
-    return Launch(program, tuple(words), base_urls.base_url_environment(addresses, origin, environ))
+    variables = base_urls.base_url_environment(addresses, origin, environ)
+    return Launch(program, tuple(words), variables | run_marks(run.run_id, argv))
 
 
 def warnings(daemon: Daemon, settings: Settings | None, environ: Mapping[str, str], via: Via = Via.PROXY) -> list[str]:

@@ -103,7 +103,13 @@ def test_by_base_url_the_proxy_places_the_block(paths: Paths, tmp_path: Path, mo
     launch = prepare(["claude"], "/bin/claude", DAEMON, Settings(), paths, {}, via=Via.BASE_URL)
 
     assert launch.argv == ("claude",)
-    assert set(launch.environment) == {"ANTHROPIC_BASE_URL", "NO_PROXY", "no_proxy"}
+    assert set(launch.environment) == {
+        "ANTHROPIC_BASE_URL",
+        "NO_PROXY",
+        "no_proxy",
+        "SPANLORE_RUN",
+        "SPANLORE_RUN_AGENT",
+    }
 
 
 def test_signals_are_the_agents(paths: Paths) -> None:
