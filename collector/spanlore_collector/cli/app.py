@@ -223,7 +223,7 @@ def _exported(store: SessionSource, row: dict[str, Any], export: Format) -> str:
     parts = transcripts.messages(store, row["session_id"], with_turns=export is Format.OTLP)
     if export is Format.OTLP:
         return _json(exporting.otlp(transcripts.spans(store, row["session_id"]), parts))
-    calls = views.session_spans(store, row["session_id"]).tool_calls
+    calls = views.session_spans(store, row).tool_calls
     return exporting.markdown(row, parts, {call["span_id"]: call for call in calls})
 
 

@@ -24,7 +24,7 @@ from spanlore_collector.clickhouse_http.answers import error
 from spanlore_collector.clickhouse_http.compression import Encoder, block_encoder, encoder, encoding_for
 from spanlore_collector.clickhouse_http.hello import hello_block, is_hello, with_true_settings
 from spanlore_collector.clickhouse_http.requests import MAX_QUERY_BYTES, Asked, asked, passwords_of
-from spanlore_collector.store.sessions import QueryError, RunningQuery, SessionPool
+from spanlore_collector.store.sessions import Query, QueryError, RunningQuery, SessionPool
 
 MAX_WAIT_S = 10.0
 """For a session, when as many queries run as may."""
@@ -32,6 +32,8 @@ MAX_WRITE_S = 60.0
 """For a client to take one block; one that does not read holds a session no longer."""
 _LOOK_S = 0.1
 """How often a query that has nothing to say yet looks whether its client is still there."""
+_SMALL_BYTES = 16 * 1024
+"""Compressed on the event loop: a tenth of a millisecond."""
 
 
 class ClickHouseInterface:
@@ -105,18 +107,18 @@ class ClickHouseInterface:
         except TimeoutError:
             reason = f"Too many simultaneous queries. Maximum: {self._pool.size}"
             raise error(answers.TOO_MANY_SIMULTANEOUS_QUERIES, reason, "TOO_MANY_SIMULTANEOUS_QUERIES") from None
+        begun = _Begun(self._pool, wanted.query)
         try:
-            running = await self._in_thread(lambda: self._pool.start(wanted.query))
-            try:
-                return await self._answer(request, wanted, running)
-            finally:
-                await asyncio.shield(self._in_thread(running.close))
+            await self._watched(request, begun.begin, begun)
+            return await self._answer(request, wanted, begun)
         finally:
+            if begun.running is not None and begun.running.is_open:
+                await asyncio.shield(self._in_thread(begun.running.close))
             self._turns.release()
 
-    async def _answer(self, request: web.Request, wanted: Asked, running: RunningQuery) -> web.StreamResponse:
-        first = await self._fetch(request, running)
-        second = None if first is None else await self._fetch_or_keep(request, running)
+    async def _answer(self, request: web.Request, wanted: Asked, begun: _Begun) -> web.StreamResponse:
+        running, first, second = begun.running, begun.first, begun.second
+        assert running is not None
         headers = self._headers(wanted, running.format)
         if running.ignored_settings:
             headers["X-Spanlore-Ignored-Settings"] = ",".join(running.ignored_settings)
@@ -126,28 +128,29 @@ class ClickHouseInterface:
             headers["Content-Encoding"] = encoding
         compress = block_encoder() if wanted.wants_blocks else encoder(encoding if first else "")
         if second is None:
-            body = await self._in_thread(lambda: compress.feed(first or b"") + compress.finish())
+            body = await self._compressed(first or b"", lambda: compress.feed(first or b"") + compress.finish())
             return web.Response(body=body, headers=headers)
-        return await self._stream(request, running, headers, compress, (first or b"", second))
+        return await self._stream(request, begun, headers, compress)
+
+    async def _compressed(self, data: bytes, run: Callable[[], bytes]) -> bytes:
+        """What `run` makes of the data; what takes no longer than going to another thread is done here."""
+        return run() if len(data) <= _SMALL_BYTES else await self._in_thread(run)
 
     async def _stream(
-        self,
-        request: web.Request,
-        running: RunningQuery,
-        headers: dict[str, str],
-        compress: Encoder,
-        begun: tuple[bytes, bytes | QueryError],
+        self, request: web.Request, begun: _Begun, headers: dict[str, str], compress: Encoder
     ) -> web.StreamResponse:
+        running = begun.running
+        assert running is not None
         response = web.StreamResponse(headers=headers)
         response.enable_chunked_encoding()
         block: bytes | QueryError | None
         try:
             await response.prepare(request)
-            await self._send(response, compress, begun[0])
-            block = begun[1]
+            await self._send(response, compress, begun.first or b"")
+            block = begun.second
             while isinstance(block, bytes):
                 await self._send(response, compress, block)
-                block = await self._fetch_or_keep(request, running)
+                block = await self._watched(request, lambda: _fetched(running), begun)
             if block is not None:
                 await self._break_off(request, response, compress, block, headers["X-ClickHouse-Exception-Tag"])
                 return response
@@ -160,7 +163,7 @@ class ClickHouseInterface:
         return response
 
     async def _send(self, response: web.StreamResponse, compress: Encoder, block: bytes) -> None:
-        data = await self._in_thread(lambda: compress.feed(block))
+        data = await self._compressed(block, lambda: compress.feed(block))
         await asyncio.wait_for(response.write(data), MAX_WRITE_S)
 
     async def _break_off(
@@ -171,23 +174,16 @@ class ClickHouseInterface:
         if request.transport is not None:
             request.transport.close()
 
-    async def _fetch_or_keep(self, request: web.Request, running: RunningQuery) -> bytes | QueryError | None:
-        """The next block; an error is returned, since something has to be sent before it."""
-        try:
-            return await self._fetch(request, running)
-        except QueryError as failure:
-            return failure
-
-    async def _fetch(self, request: web.Request, running: RunningQuery) -> bytes | None:
-        """The next block; ends the query when the client goes away meanwhile."""
-        future = asyncio.get_running_loop().run_in_executor(self._threads, running.fetch)
+    async def _watched[T](self, request: web.Request, run: Callable[[], T], begun: _Begun) -> T:
+        """What `run` gives in a thread; ends the query when the client goes away meanwhile."""
+        future = asyncio.get_running_loop().run_in_executor(self._threads, run)
         try:
             while not (await asyncio.wait({future}, timeout=_LOOK_S))[0]:
                 if request.transport is None or request.transport.is_closing():
-                    await asyncio.to_thread(running.cancel)
+                    await asyncio.to_thread(begun.cancel)
         except asyncio.CancelledError:
             # The collector stops. The session may not be closed under the thread that uses it.
-            await asyncio.to_thread(running.cancel)
+            await asyncio.to_thread(begun.cancel)
             await asyncio.wait({future})
             raise
         return future.result()
@@ -203,3 +199,44 @@ class ClickHouseInterface:
             wanted.query.settings.get("session_timezone", "UTC"),
             answers.exception_tag(),
         )
+
+
+class _Begun:
+    """A query and the first of its answer, all of it where it is small: one job of a thread instead of four."""
+
+    def __init__(self, pool: SessionPool, query: Query) -> None:
+        self._pool = pool
+        self._query = query
+        self.running: RunningQuery | None = None
+        self.first: bytes | None = None
+        self.second: bytes | QueryError | None = None
+        """An error behind something that has to be sent before it."""
+
+    def begin(self) -> None:
+        """Runs until there are two blocks, or no more of them.
+
+        Raises:
+            QueryError: it is wrong, not allowed, or beyond a limit.
+        """
+        self.running = running = self._pool.start(self._query)
+        try:
+            self.first = running.fetch()
+            self.second = None if self.first is None else _fetched(running)
+        except QueryError:
+            running.close()
+            raise
+        if self.second is None:
+            running.close()
+
+    def cancel(self) -> None:
+        """Ends the query, if it runs."""
+        if self.running is not None:
+            self.running.cancel()
+
+
+def _fetched(running: RunningQuery) -> bytes | QueryError | None:
+    """The next block, None at the end; an error is returned."""
+    try:
+        return running.fetch()
+    except QueryError as failure:
+        return failure

@@ -85,12 +85,13 @@ class MemoryWatch:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_over or len(self._running) > 1)
-                if self._is_over:
+                # Most queries are over before there is anything to see.
+                if self._changed.wait_for(lambda: self._is_over, LOOK_S):
                     return
+                if len(self._running) < 2:
+                    continue
             try:
                 self.look()
             # A watch that dies in silence is none; the engine's own bounds stay.
             except Exception:
                 log.exception("can't look at the memory of queries")
-            with self._changed:
-                self._changed.wait_for(lambda: self._is_over, LOOK_S)

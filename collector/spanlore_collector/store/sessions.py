@@ -119,6 +119,11 @@ class RunningQuery:
         self._is_first = False
         return data[size:]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it still has its session."""
+        return self._session.is_open
+
     def cancel(self) -> None:
         """Ends the query wherever it is; what fetches gets an error."""
         self._pool.kill(self._session.id)
@@ -262,8 +267,9 @@ class _Session:
     def restrict(self, wishes: Mapping[str, str], *, is_whole: bool) -> tuple[str, ...]:
         """Sets the limits and the client's choices, then makes the session read-only; returns what was not set."""
         settings = settings_of(wishes, is_whole=is_whole)
-        self.query("SET " + ", ".join(f"{name} = {_quoted(str(value))}" for name, value in settings.applied.items()))
-        self.query(f"SET log_comment = '{self.id}', readonly = 1")
+        # One statement: `readonly` binds what comes after it.
+        values = {**settings.applied, "log_comment": self.id, "readonly": 1}
+        self.query("SET " + ", ".join(f"{name} = {_quoted(str(value))}" for name, value in values.items()))
         return settings.ignored
 
     def query(self, sql: str, fmt: str = "TabSeparated", params: Mapping[str, str] = _EMPTY) -> Any:

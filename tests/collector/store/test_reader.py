@@ -73,7 +73,7 @@ def test_the_same_wherever_the_rows_are(source: SessionSource) -> None:
     """Sessions, one session, types, parameters: one answer from all three."""
     listed = [row for row in list_sessions(source, limit=1000) if row["session_id"].startswith("session-43-")]
     found = sessions_named(source, "session-43-0")
-    spans = session_spans(source, "session-43-0")
+    spans = session_spans(source, found[0])
     (row,) = source.rows(
         "SELECT {text:String} AS text, {n:Int64} AS n, {list:Array(String)} AS list, toDecimal64('1.5', 9) AS cost, "
         "toDateTime64('2026-01-02 03:04:05.123456789', 9, 'UTC') AS time, map('a', 'b') AS map, "
