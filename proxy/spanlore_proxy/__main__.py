@@ -1,8 +1,9 @@
-"""The proxy process: `python -m spanlore_proxy [--listen-fd N]`.
+"""The proxy process: `python -m spanlore_proxy [--listen-fd N] [--held-fds N,N,…]`.
 
 With `--listen-fd` it serves a listening socket that its parent made and keeps (`spanlore up`); without, it listens on
-`proxy.port` itself (containers). Logs to stderr. SIGTERM and SIGINT end it in order, with exit code 0; a setting or a
-state directory that cannot be used ends it with 2.
+`proxy.port` itself (containers). `--held-fds` are files in memory that outlive the process (`capture.held`). Logs to
+stderr. SIGTERM and SIGINT end it in order, with exit code 0; a setting or a state directory that cannot be used ends it
+with 2.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import logging
 import resource
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Final
 
 from spanlore.heap import bound_heap, release_heap
@@ -27,7 +29,7 @@ SWITCH_INTERVAL_S: Final = 0.0005
 MAX_FILES: Final = 10_240
 
 
-async def run(settings: Settings, paths: Paths, listen_fd: int | None) -> None:
+async def run(settings: Settings, paths: Paths, listen_fd: int | None, held_fds: Sequence[int] = ()) -> None:
     """Serves until SIGTERM or SIGINT."""
     # mitmproxy takes seconds to import; wrong settings are told before that.
     from spanlore_proxy.capture.master import adopt, listen
@@ -39,7 +41,7 @@ async def run(settings: Settings, paths: Paths, listen_fd: int | None) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with serving(settings, paths, listening) as service:
+    async with serving(settings, paths, listening, held_fds=held_fds) as service:
         before_end(
             lambda: hand_over(paths, listening.fileno(), lambda: service.running > 0, lambda: service.connections)
         )
@@ -64,6 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns the exit code."""
     parser = argparse.ArgumentParser(prog="spanlore_proxy")
     parser.add_argument("--listen-fd", type=int, help="descriptor of a listening socket")
+    parser.add_argument("--held-fds", default="", help="descriptors of files in memory, with commas between")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
@@ -71,7 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
     allow_many_files()
     try:
         paths = Paths.from_environ(child_environment({}))
-        asyncio.run(run(load_settings(paths=paths), paths, options.listen_fd), loop_factory=quiet_loop)
+        held_fds = [int(word) for word in options.held_fds.split(",") if word]
+        asyncio.run(run(load_settings(paths=paths), paths, options.listen_fd, held_fds), loop_factory=quiet_loop)
     except (SettingsError, OSError) as error:
         print(f"spanlore proxy: {error}", file=sys.stderr)  # noqa: T201 - the process's last word
         return 2

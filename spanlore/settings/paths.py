@@ -104,6 +104,11 @@ class Paths:
         return self.state_dir / "snapshot.json"
 
     @property
+    def proxy_tally(self) -> Path:
+        """How many exchanges are not durable yet, for the proxy that comes after one that was killed."""
+        return self.state_dir / "proxy-unrecorded"
+
+    @property
     def proxy_status_file(self) -> Path:
         """JSON the proxy rewrites once a second: counters, by reason."""
         return self.state_dir / "proxy-status.json"

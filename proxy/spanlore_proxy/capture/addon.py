@@ -68,6 +68,22 @@ class Preparer(Protocol):
     ) -> Prepared: ...
 
 
+class Sink(Protocol):
+    """What the addon needs of `recorder.Recorder`. Nothing of it may wait."""
+
+    def begin(self) -> None:
+        """One more exchange is under way."""
+
+    def hold(self, exchange_id: str, body: bytes) -> None:
+        """The body that its client has sent, once it has left."""
+
+    def submit(self, captured: Captured) -> None:
+        """It is over, and to be recorded."""
+
+    def abandon(self, exchange_id: str) -> None:
+        """It is over, and not to be recorded."""
+
+
 class CaptureAddon:
     """One for the proxy's life; its methods are mitmproxy's hooks."""
 
@@ -79,20 +95,19 @@ class CaptureAddon:
         base_urls: BaseUrls,
         workplaces: Workplaces,
         injector: Preparer,
-        submit: Callable[[Captured], None],
+        sink: Sink,
         is_off: Callable[[Workplace], bool],
         settings: Settings,
         counts: Counters,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`is_opened(host)`: LLM API or not. `submit` takes what is over, and must not wait. `is_off(workplace)`:
-        nothing is recorded of it."""
+        """`is_opened(host)`: LLM API or not. `sink` takes what is over. `is_off(workplace)`: nothing is recorded."""
         self._is_opened = is_opened
         self._upstreams = upstreams
         self._base_urls = base_urls
         self._workplaces = workplaces
         self._injector = injector
-        self._submit = submit
+        self._sink = sink
         self._is_off = is_off
         self._records = settings.capture.mode != "off"
         self._injects = settings.injection.enabled
@@ -181,6 +196,8 @@ class CaptureAddon:
             live.injected = Injected(skipped=f"error:{type(error).__name__}")
             self._fault("request", error)
         self._arriving.discard(live)
+        if self._records and live.is_wanted:
+            asyncio.get_running_loop().call_soon(self._hold, live)  # once it has left
         if sum(len(other.sent_body) for lives in self._live.values() for other in lives) > MAX_PARSED_BYTES:
             live.asked = None
         live.overhead_ns = time.perf_counter_ns() - started_ns
@@ -262,6 +279,7 @@ class CaptureAddon:
         self._live[live.connection].add(live)
         self._arriving.add(live)
         self.idle.clear()
+        self._sink.begin()
 
     def _send_on(self, request: http.Request) -> None:
         """What has to be changed in a request's head, whatever becomes of the rest."""
@@ -325,6 +343,10 @@ class CaptureAddon:
     def _learn(self, body: bytes, request: WireRequest) -> None:
         self._guarded("learn", lambda: learn_request(body, request, self._histories))
 
+    def _hold(self, live: LiveExchange) -> None:
+        if not live.is_over:
+            self._guarded("hold", lambda: self._sink.hold(live.head.id, live.sent_body))
+
     def _switch(self, flow: http.HTTPFlow, response: http.Response) -> None:
         """The connection leaves HTTP; its bytes pass as they are from here, with a tap where they can be read."""
         upgrade: Upgrade | None = flow.metadata.pop(UPGRADE, None)
@@ -348,6 +370,7 @@ class CaptureAddon:
         """A message on a WebSocket is a request; it has left already."""
         self._live[live.connection].add(live)
         self.idle.clear()
+        self._sink.begin()
         live.placing = asyncio.get_running_loop().create_task(self._place(live))
 
     async def _place_upgrade(self, upgrade: Upgrade | None) -> None:
@@ -390,12 +413,11 @@ class CaptureAddon:
             self._arriving.discard(live)
             if not self.running:
                 self.idle.set()
-            if not self._records:
-                self._counts.add(counters.NOT_CAPTURED, "mode_off")
-            elif not live.is_wanted:
-                self._counts.add(counters.NOT_CAPTURED, "off_repository")
-            else:
-                self._submit(captured)
+            if self._records and live.is_wanted:
+                self._sink.submit(captured)
+                return
+            self._sink.abandon(captured.head.id)
+            self._counts.add(counters.NOT_CAPTURED, "off_repository" if self._records else "mode_off")
         except Exception as error:
             # The border to the agent's stream.
             self._counts.add(counters.LOST, f"error:{type(error).__name__}")

@@ -34,6 +34,9 @@ DEGRADED: Final = "degraded"
 
 TOTAL: Final = "total"
 """The reason of a counter that has none."""
+PROXY_KILLED: Final = "proxy_killed"
+"""A reason: of `lost`, exchanges that were answered and not yet durable when the proxy was killed, and could not be had
+back; of `not_captured`, those that were under way then, whose clients saw the connection break."""
 MAX_REASONS: Final = 200
 """Of one counter; what comes on top is counted as `other`, so a hostile peer cannot grow the table."""
 

@@ -30,6 +30,7 @@ from spanlore.spans.record import SpanRecord
 from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.captured import Asked, Captured
 from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.held import HeldExchanges, Tally
 from spanlore_proxy.capture.ignored import IgnoredFiles
 from spanlore_proxy.capture.logged import log_entry
 from spanlore_proxy.capture.packed import Packed, pack, unpack
@@ -99,6 +100,8 @@ class Recorder:
         settings: Settings,
         counts: Counters,
         bodies: UpstreamDb | None = None,
+        held: HeldExchanges | None = None,
+        tally: Tally | None = None,
         refresh: Callable[[Workplace], Workplace] = lambda workplace: workplace,
         on_spooled: Callable[[], None] = lambda: None,
         give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
@@ -107,11 +110,12 @@ class Recorder:
         on_prefix_changed: Callable[[str, str], None] = lambda conversation, section: None,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`bodies` keeps what went upstream over a restart; `refresh` brings a workplace's branch up to date;
-        `on_spooled` is called after each group, in the thread; `give_way(is_urgent)` before each piece of work, and may
-        wait until agents are served; `ignored` knows the files whose content is not kept, and is in `redact` too;
-        `is_alive(run_id)` as in `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was
-        forwarded differs from what was forwarded before, and the client did not change it."""
+        """`bodies` keeps what went upstream over a restart; `held` and `tally` know what is not durable yet, for the proxy
+        that comes after; `refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in
+        the thread; `give_way(is_urgent)` before each piece of work, and may wait until agents are served; `ignored`
+        knows the files whose content is not kept, and is in `redact` too; `is_alive(run_id)` as in
+        `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was forwarded differs from what was
+        forwarded before, and the client did not change it."""
         self._spool = spool
         self._tracker = tracker
         self._stored = StoredResponses()
@@ -122,6 +126,8 @@ class Recorder:
         self._is_metadata_only = settings.capture.mode == "metadata"
         self._idle_ns = round(settings.mining.idle_s * 1e9)
         self._counts = counts
+        self._held = held if held is not None else HeldExchanges()
+        self._tally = tally
         self._refresh = refresh
         self._on_spooled = on_spooled
         self._give_way = give_way
@@ -147,8 +153,50 @@ class Recorder:
     def start(self) -> None:
         self._thread.start()
 
+    def recover(self) -> None:
+        """Takes what a proxy before was killed with; to be called once, before anything else is submitted."""
+        found = self._held.recover()
+        running, unsettled = self._tally.found if self._tally is not None else (0, len(found.captured))
+        lost = max(unsettled - len(found.captured), found.unreadable)
+        if lost:
+            _log.error("%d exchanges were answered, and lost when the proxy was killed", lost)
+            self._counts.add(counters.LOST, counters.PROXY_KILLED, lost)
+        if running:
+            self._counts.add(counters.NOT_CAPTURED, counters.PROXY_KILLED, running)
+        if found.captured:
+            _log.warning("%d exchanges that the killed proxy had not recorded are recorded now", len(found.captured))
+        if self._tally is not None:
+            self._tally.adopted(len(found.captured))
+        for captured in found.captured:
+            self._enqueue(captured)
+
+    def begin(self) -> None:
+        """One more exchange is under way."""
+        if self._tally is not None:
+            self._tally.begun()
+
+    def hold(self, exchange_id: str, body: bytes) -> None:
+        """Keeps the body of an exchange that is under way, see `held`."""
+        self._held.begin(exchange_id, body)
+
+    def abandon(self, exchange_id: str) -> None:
+        """It is over, and not to be recorded."""
+        if self._tally is not None:
+            self._tally.over(is_wanted=False)
+        self._held.settle((exchange_id,))
+
     def submit(self, captured: Captured) -> None:
-        """Takes an exchange that is over; never waits."""
+        """Takes an exchange that is over; never waits. From here on kill -9 does not lose it, see `held`."""
+        try:
+            self._held.end(captured)
+        except Exception as error:
+            # Recorded it will be all the same, if nobody kills us.
+            self._degraded("held", error)
+        if self._tally is not None:
+            self._tally.over(is_wanted=True)
+        self._enqueue(captured)
+
+    def _enqueue(self, captured: Captured) -> None:
         size = captured.size_bytes
         with self._lock:
             is_full = self._queued_bytes + size > MAX_QUEUED_BYTES
@@ -158,6 +206,7 @@ class Recorder:
                 self._packing += is_packed
         if is_full:
             self._counts.add(counters.LOST, "backlog")
+            self._settle((captured.head.id,))
         elif is_packed:
             self._packer.submit(self._pack, captured, size)
         else:
@@ -227,9 +276,27 @@ class Recorder:
                 self._counts.add(counters.LOST, f"error:{type(error).__name__}", exchanges)
 
     def _record(self, captured: Sequence[Captured | Packed]) -> None:
+        """Makes the group durable, or counts what of it is lost."""
+        plain = [item.rest if isinstance(item, Packed) else item for item in captured]
+        self._oldest_ns = plain[0].end_time_ns
+        try:
+            states = self._spool_group(captured)
+        finally:
+            self._settle([item.head.id for item in plain])
+        # Only now: a state may not know what the spool does not have. (The next request repeats it then.) And what is
+        # held is let go of before: a proxy that recorded it anew would take it for a repetition.
+        self._save(states)
+        self._keep_bodies()
+        self._oldest_ns = 0
+
+    def _settle(self, exchange_ids: Sequence[str]) -> None:
+        # In this order: killed between the two, the next proxy records again what it has, and counts no loss.
+        if self._tally is not None:
+            self._tally.settled(len(exchange_ids))
+        self._held.settle(exchange_ids)
+
+    def _spool_group(self, captured: Sequence[Captured | Packed]) -> tuple[ConversationState, ...]:
         group = _Group()
-        first = captured[0]
-        self._oldest_ns = (first.rest if isinstance(first, Packed) else first).end_time_ns
         for item in captured:
             self._give_way(self._is_urgent)
             try:
@@ -244,10 +311,7 @@ class Recorder:
         if self._append(group.payloads):
             self._note_agents(group.harnesses)
             self._counts.add(counters.CAPTURED, amount=len(group.payloads))
-        # Only now: a state may not know what the spool does not have. (The next request repeats it then.)
-        self._save(tuple(group.states.values()))
-        self._keep_bodies()
-        self._oldest_ns = 0
+        return tuple(group.states.values())
 
     def _observe(self, captured: Captured, group: _Group) -> None:
         exchange = captured.exchange()

@@ -13,7 +13,7 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,7 @@ from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.addon import CaptureAddon
 from spanlore_proxy.capture.base_urls import BaseUrls
 from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.held import HeldExchanges, Tally
 from spanlore_proxy.capture.ignored import ignored_files
 from spanlore_proxy.capture.interception import Interception, OpenedHosts
 from spanlore_proxy.capture.ledger_db import LedgerDb
@@ -67,8 +68,10 @@ _log = logging.getLogger(__name__)
 class ProxyService:
     """Everything one proxy process consists of; `serving` starts and ends it."""
 
-    def __init__(self, settings: Settings, paths: Paths, words: Wording = STANDARD) -> None:
-        """Opens files; must be made inside the event loop.
+    def __init__(
+        self, settings: Settings, paths: Paths, words: Wording = STANDARD, held_fds: Sequence[int] = ()
+    ) -> None:
+        """Opens files; must be made inside the event loop. `held_fds`: of `held`.
 
         Raises:
             SettingsError: a setting leads nowhere.
@@ -96,6 +99,7 @@ class ProxyService:
         self._workplaces = Workplaces(self._runs, Checkouts())
         self._closing.callback(self._workplaces.close)
         self._loop = asyncio.get_running_loop()
+        self._held = HeldExchanges(held_fds)
         self._recorder = self._make_recorder()
         self._injector = self._make_injector(words)
         is_opened = OpenedHosts(settings.proxy.hosts, upstreams)
@@ -105,7 +109,7 @@ class ProxyService:
             base_urls=self._base_urls,
             workplaces=self._workplaces,
             injector=self._injector,
-            submit=self._recorder.submit,
+            sink=self._recorder,
             is_off=lambda workplace: is_off(
                 workplace, settings.capture.off_repositories, settings.capture.only_repositories
             ),
@@ -127,6 +131,7 @@ class ProxyService:
         self.addon.own_addresses = self._base_urls.own_addresses = own_addresses
         use_own_prices(self._settings.prices)
         load_prices()
+        self._recorder.recover()
         self._recorder.start()
         await self._proxy.start(listening)
         beside = {"shipper": self._shipper.run, "snapshot": self._snapshot.run, "status": self._status.run}
@@ -182,6 +187,7 @@ class ProxyService:
             "counters": self.counts.snapshot(),
             "lag": {"recorder_ms": round(self._recorder.lag_ns / 1e6, 3), "delivery_s": round(waiting_s, 3)},
             "queue_bytes": self._recorder.queued_bytes,
+            "held": {"exchanges": len(self._held), "bytes": self._held.size_bytes},
             "spool": asdict(spool),
             "delivery_trouble": self._shipper.trouble,
             "overhead_ns": self.addon.overheads.percentiles(),
@@ -227,6 +233,8 @@ class ProxyService:
             redact=redact,
             settings=settings,
             counts=self.counts,
+            held=self._held,
+            tally=self._open("tally", self._paths.proxy_tally, Tally),
             ignored=ignored,
             refresh=self._workplaces.refreshed,
             on_spooled=self._shipper.wake,
@@ -253,10 +261,10 @@ class ProxyService:
             words=words,
         )
 
-    def _open[Database: (StateDb, LedgerDb, UpstreamDb, WireLog)](
+    def _open[Database: (StateDb, LedgerDb, UpstreamDb, WireLog, Tally)](
         self, name: str, path: Path, make: Callable[[Path], Database]
     ) -> Database | None:
-        """An SQLite file; a broken one is moved aside, since the proxy can work without its past."""
+        """A file of ours; a broken SQLite file is moved aside, since the proxy can work without its past."""
         for is_first in (True, False):
             try:
                 database = make(path)
@@ -280,13 +288,14 @@ async def serving(
     *,
     grace_s: float = GRACE_S,
     words: Wording = STANDARD,
+    held_fds: Sequence[int] = (),
 ) -> AsyncIterator[ProxyService]:
     """A running proxy on the socket, ended in order when the block is left.
 
     Raises:
         SettingsError, SpoolLockedError, OSError: as `ProxyService`.
     """
-    service = ProxyService(settings, paths, words)
+    service = ProxyService(settings, paths, words, held_fds)
     await service.start(listening)
     try:
         yield service

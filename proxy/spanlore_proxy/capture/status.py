@@ -1,10 +1,10 @@
 """`proxy-status.json`, rewritten once a second: what the proxy counted, how far behind it is, what it costs.
 
 Keys: `pid`, `version`, `started_at_ns`, `written_at_ns`, `listening`, `counters` (name → reason → count, see
-`counters`), `lag` (`event_loop_ms`, `recorder_ms`, `delivery_s`), `queue_bytes`, `spool` (`bytes`, `records`,
-`segments`, `oldest_time_ns`), `delivery_trouble` ('' or why the collector cannot be reached), `overhead_ns` (`count`,
-`p50`, `p90`, `p99`, `max` over the newest 512 requests), `agents` (harness → `count`, `last_time_ns`), `running`
-(exchanges), `connections`, `resident_bytes`.
+`counters`), `lag` (`event_loop_ms`, `recorder_ms`, `delivery_s`), `queue_bytes`, `held` (`exchanges`, `bytes`),
+`spool` (`bytes`, `records`, `segments`, `oldest_time_ns`), `delivery_trouble` ('' or why the collector cannot be
+reached), `overhead_ns` (`count`, `p50`, `p90`, `p99`, `max` over the newest 512 requests), `agents` (harness →
+`count`, `last_time_ns`), `running` (exchanges), `connections`, `resident_bytes`.
 """
 
 from __future__ import annotations

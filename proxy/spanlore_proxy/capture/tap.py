@@ -7,6 +7,7 @@ must not wait for it (research/wire.md §6: Codex cancels its stream as soon as 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -53,7 +54,12 @@ class ResponseTap:
 
     def with_body(self, body: bytes) -> ResponseTap:
         """One that saw the same and keeps this instead."""
-        other = ResponseTap(self._clock_ns, self._on_end)
-        other.size_bytes, other._chunks = self.size_bytes, [body]
-        other.first_chunk_time_ns, other.last_chunk_time_ns = self.first_chunk_time_ns, self.last_chunk_time_ns
-        return other
+        return ResponseTap.restored(body, self.size_bytes, (self.first_chunk_time_ns, self.last_chunk_time_ns))
+
+    @classmethod
+    def restored(cls, body: bytes, size_bytes: int, times_ns: tuple[int | None, int | None]) -> ResponseTap:
+        """One through which all has gone: what was kept, the bytes seen, and when the first and last chunk came."""
+        tap = cls(time.time_ns, lambda: None)
+        tap.size_bytes, tap._chunks = size_bytes, [body]
+        tap.first_chunk_time_ns, tap.last_chunk_time_ns = times_ns
+        return tap

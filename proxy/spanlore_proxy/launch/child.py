@@ -17,12 +17,14 @@ from spanlore_proxy.launch.daemon import ChildState
 
 FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 10.0
-HEALTHY_AFTER_S: Final = 30.0
+HEALTHY_AFTER_S: Final = 10.0
 """A process that lived this long starts over with the first pause."""
 STOP_PATIENCE_S: Final = 8.0
 """Between SIGTERM and SIGKILL; every process of ours ends within 5 s."""
 PRIVATE: Final = 0o077
 """Umask of every process of ours: what they write (logs, the engine's files) is the user's alone, wherever it lies."""
+MEMORY_FILES: Final = 4
+"""Several, since one is emptied only when nothing in it is needed any more."""
 MAX_LOG_BYTES: Final = 16 * 1024**2
 """A log larger than this is moved to `<name>.log.1` when its process is started."""
 
@@ -38,6 +40,8 @@ class Program:
     arguments: Sequence[str] = ()
     pass_fds: Sequence[int] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    holds_exchanges: bool = False
+    """It is given files in memory that outlive it (`capture.held`), as `--held-fds N,N,…`, the same ones each time."""
 
 
 class Child:
@@ -53,6 +57,7 @@ class Child:
         self._restarts = 0
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._held: list[int] = []
 
     @property
     def state(self) -> ChildState:
@@ -60,6 +65,7 @@ class Child:
         return ChildState(self.program.name, pid, self._started_at_ns, self._restarts)
 
     def start(self) -> None:
+        self._held = memory_files() if self.program.holds_exchanges else []
         self._task = asyncio.create_task(self._keep_running(), name=self.program.name)
 
     async def stop(self, patience_s: float = STOP_PATIENCE_S) -> None:
@@ -73,6 +79,8 @@ class Child:
             log.warning("%s does not end, killing it", self.program.name)
             self._signal("kill")
         await self._task
+        while self._held:
+            os.close(self._held.pop())
 
     def log_tail(self, lines: int = 12) -> str:
         """The end of the log, for a message that says why it does not start."""
@@ -107,10 +115,11 @@ class Child:
                 self._process = await asyncio.create_subprocess_exec(
                     *command,
                     *program.arguments,
+                    *(("--held-fds", ",".join(map(str, self._held))) if self._held else ()),
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=file,
                     stderr=file,
-                    pass_fds=(reading, *program.pass_fds),
+                    pass_fds=(reading, *program.pass_fds, *self._held),
                     env=dict(program.environment),
                     umask=PRIVATE,
                     # A Ctrl-C in our terminal is ours to pass on, in order.
@@ -135,6 +144,13 @@ class Child:
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError):
                 getattr(self._process, verb)()
+
+
+def memory_files() -> list[int]:
+    """Descriptors of new, empty files in memory; none where the system has no such thing. The caller closes them."""
+    if not hasattr(os, "memfd_create"):
+        return []
+    return [os.memfd_create(f"spanlore-exchanges-{number}", os.MFD_CLOEXEC) for number in range(MEMORY_FILES)]
 
 
 def _ended(code: int) -> str:

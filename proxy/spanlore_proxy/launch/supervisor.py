@@ -74,6 +74,7 @@ def programs(paths: Paths, ports: Ports) -> list[Program]:
             ("--listen-fd", str(descriptor)),
             pass_fds=(descriptor,),
             environment=environment,
+            holds_exchanges=True,
         ),
         Program("extractor", "spanlore_extractor", environment=environment),
         *(Program(name, module, environment=environment) for name, module in further_processes()),

@@ -4,6 +4,7 @@ import json
 import time
 import zlib
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -379,7 +380,7 @@ async def test_a_fault_of_ours_is_pass_through(tmp_path: Path) -> None:
     assert chat.attributes[lore.INJECTION_SKIPPED] == "error:RuntimeError"
 
 
-@pytest.mark.parametrize("hook", ["_begin", "_introduce", "_submit"])
+@pytest.mark.parametrize("hook", ["_begin", "_introduce", "_sink.begin", "_sink.hold", "_sink.submit"])
 async def test_faults_in_other_hooks_are_pass_through(tmp_path: Path, hook: str) -> None:
     """The same for every other hook of ours: the request goes where it has to, and its answer comes."""
 
@@ -387,7 +388,8 @@ async def test_faults_in_other_hooks_are_pass_through(tmp_path: Path, hook: str)
         raise RuntimeError("on purpose")
 
     async with api_server(answering(message())) as api, running_proxy(tmp_path, upstreams={HOST: api.url}) as proxy:
-        setattr(proxy.service.addon, hook, broken)
+        *way, name = hook.split(".")
+        setattr(reduce(getattr, way, proxy.service.addon), name, broken)
         async with agent(proxy) as connection:
             answer = await connection.ask(post(request_body(), *AGENT_HEADERS))
 

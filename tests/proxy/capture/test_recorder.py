@@ -1,6 +1,11 @@
+import os
 import resource
 import signal
+<<<<<<< HEAD
 import sqlite3
+=======
+import sys
+>>>>>>> 0e7eb3a (Exchanges that wait for the recorder outlive a killed proxy, in memory of the supervisor's; what cannot be had back is counted)
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +24,7 @@ from spanlore.spans.record import SpanRecord
 from spanlore_proxy.capture import recorder as recorder_module
 from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
 from spanlore_proxy.capture.counters import Counters
+from spanlore_proxy.capture.held import HeldExchanges, Tally
 from spanlore_proxy.capture.packed import pack
 from spanlore_proxy.capture.recorder import Recorder
 from spanlore_proxy.capture.redacting import redact_with
@@ -32,6 +38,7 @@ from spanlore_proxy.conversation.tracker import Tracker, state_from_json
 from spanlore_proxy.demo.store_view import wait_until
 from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert
 from spanlore_proxy.injection.upstream import Watched
+from spanlore_proxy.launch.child import memory_files
 from spanlore_proxy.wire.codecs import learn_request, read_request
 from spanlore_proxy.wire.exchange import End
 from spanlore_proxy.wire.history import Histories
@@ -68,9 +75,10 @@ def recording(
     give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
     is_alive: Callable[[str], bool | None] = lambda run_id: None,
     on_prefix_changed: Callable[[str, str], None] = lambda conversation, section: None,
+    held: HeldExchanges | None = None,
     **settings: Any,
 ) -> Iterator[Recording]:
-    """A started recorder on real files."""
+    """A started recorder on real files, which has looked for what one before it left."""
     counts = Counters()
     spool = Spool(folder / "spool", max_bytes=2**26, counts=counts)
     redact = redact_with(Redactor())
@@ -78,6 +86,7 @@ def recording(
     wire_log = WireLog(folder / "wire.sqlite", max_bytes=2**26, redact=redact)
     bodies = UpstreamDb(folder / "proxy.sqlite")
     tracker = tracker or Tracker()
+    tally = Tally(folder / "tally")
     recorder = Recorder(
         spool=spool,
         tracker=tracker,
@@ -86,12 +95,18 @@ def recording(
         redact=redact,
         settings=Settings.model_validate(settings),
         counts=counts,
+<<<<<<< HEAD
         bodies=bodies,
+=======
+        held=held,
+        tally=tally,
+>>>>>>> 0e7eb3a (Exchanges that wait for the recorder outlive a killed proxy, in memory of the supervisor's; what cannot be had back is counted)
         refresh=lambda workplace: replace(workplace, branch="now"),
         give_way=give_way,
         is_alive=is_alive,
         on_prefix_changed=on_prefix_changed,
     )
+    recorder.recover()
     recorder.start()
     try:
         yield Recording(folder, spool, recorder, counts, tracker)
@@ -101,6 +116,7 @@ def recording(
         states.close()
         bodies.close()
         wire_log.close()
+        tally.close()
 
 
 def chats(spans: list[SpanRecord]) -> list[SpanRecord]:
@@ -119,6 +135,64 @@ def test_an_exchange_is_durable_spans(tmp_path: Path) -> None:
     assert chat.attributes[gen_ai.USAGE_INPUT_TOKENS] == 10
     assert it.recorder.agents["claude-code"].count == 1
     assert (it.recorder.queued_bytes, it.recorder.lag_ns) == (0, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has memfd_create")
+def test_what_a_killed_proxy_had_not_recorded_is_recorded_by_the_next(tmp_path: Path) -> None:
+    """Once, with the ids that it would have had; afterwards nothing is held any more, and nothing counts as lost."""
+    files = memory_files()
+    killed, tally = HeldExchanges(files), Tally(tmp_path / "tally")
+    one, cut_off = captured(), replace(captured(), head=replace(captured().head, id="cd" * 8))
+    for begun in (one, cut_off):
+        tally.begun()
+        killed.begin(begun.head.id, begun.sent_body)
+    killed.end(one)
+    tally.over(is_wanted=True)
+
+    with recording(tmp_path, held=HeldExchanges(files)) as it:
+        spans = chats(it.end())
+    with recording(tmp_path / "other") as other:
+        other.recorder.submit(one)
+        expected = chats(other.end())
+
+    assert [span.span_id for span in spans] == [span.span_id for span in expected]
+    assert it.counts.count("lost") == 0
+    assert it.counts.snapshot()["not_captured"] == {"proxy_killed": 1}
+    assert HeldExchanges(files).recover().captured == ()
+    assert Tally(tmp_path / "tally").found == (0, 0)
+    for descriptor in files:
+        os.close(descriptor)
+
+
+def test_what_cannot_be_had_back_is_counted(tmp_path: Path) -> None:
+    """Proxy and supervisor killed together: the next proxy says how many exchanges were answered and are lost."""
+    tally = Tally(tmp_path / "tally")
+    for _ in range(3):
+        tally.begun()
+        tally.over(is_wanted=True)
+    tally.settled()
+
+    with recording(tmp_path) as it:
+        it.end()
+
+    assert it.counts.snapshot()["lost"] == {"proxy_killed": 2}
+
+
+def test_the_tally_is_even_whatever_becomes_of_an_exchange(tmp_path: Path) -> None:
+    """Recorded, unreadable or not wanted: the next proxy tells nothing as lost that this one has settled."""
+    with recording(tmp_path) as it:
+        for number in range(4):
+            it.recorder.begin()
+            one = captured()
+            one = replace(one, head=replace(one.head, id=f"{number:016x}"))
+            if number == 3:
+                it.recorder.abandon(one.head.id)
+            else:
+                it.recorder.submit(replace(one, tap=None, status_code="?") if number == 1 else one)  # type: ignore[arg-type]
+        it.end()
+
+    assert it.counts.count("captured") + it.counts.count("lost") == 3
+    assert Tally(tmp_path / "tally").found == (0, 0)
 
 
 def test_the_log_is_found_by_the_chat_spans_id(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 import asyncio
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,7 @@ async def test_large_log_is_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "worker.log.1").read_text() == "x" * 11
 
 
+<<<<<<< HEAD
 async def test_what_it_writes_is_its_users_alone(tmp_path: Path) -> None:
     """Its log and its files, whatever the umask of whoever started it."""
     made = str(tmp_path / "made")
@@ -137,3 +140,24 @@ async def test_what_it_writes_is_its_users_alone(tmp_path: Path) -> None:
 
     assert (tmp_path / "worker.log").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o600
+=======
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has memfd_create")
+async def test_what_a_program_holds_outlives_it(tmp_path: Path) -> None:
+    """A program that is started again finds in its files what it wrote before; they end with the child."""
+    code = (
+        "import os, sys\nif __name__ == '__main__':\n"
+        "  fd = int(sys.argv[-1].split(',')[0])\n"
+        "  print('found', os.pread(fd, 9, 0), flush=True)\n"
+        "  os.pwrite(fd, b'exchanges', 0)\n  raise SystemExit(1)\n"
+    )
+    child = Child(replace(program(tmp_path, code), holds_exchanges=True), tmp_path)
+    child.start()
+    await until(lambda: "found b'exchanges'" in child.log_tail())
+    held = list(child._held)
+    await child.stop()
+
+    assert child.log_tail().splitlines()[0] == "found b''"
+    for descriptor in held:
+        with pytest.raises(OSError):
+            os.fstat(descriptor)
+>>>>>>> 0e7eb3a (Exchanges that wait for the recorder outlive a killed proxy, in memory of the supervisor's; what cannot be had back is counted)

@@ -1,0 +1,311 @@
+"""Exchanges that are under way or wait for the recorder, in memory that outlives the proxy.
+
+What is over is recorded a little later, and kill -9 takes all that a process has in its memory. It may not go to the
+disk before it is redacted. So it stands meanwhile in anonymous files in memory (`memfd_create`) that belong to the
+supervisor: they have no name, no bytes on any disk, and end with the daemon. A proxy that was killed leaves them to the
+next one, which records what it finds there, in order, before anything new.
+
+A request goes in once it has left; what its answer adds, before the answer's end is passed on: whoever has seen an
+answer's end can rely on it. An exchange is taken out once the spool has it. A crash between the two only tells the same
+spans again under the same ids, which the collector drops.
+
+Where there are no such files (no supervisor, macOS) a killed proxy loses what waits. Then, and when supervisor and
+proxy are killed together, `Tally` tells the next proxy how much that was.
+
+A file is frames one after the other: header, payload. Frames are only appended, and a file is emptied when nothing in
+it is needed any more, so a frame that reaches beyond the file's end was cut off by the kill.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Asked, Captured, request_exchange
+from spanlore_proxy.capture.tap import ResponseTap
+from spanlore_proxy.conversation.agent import Identity
+from spanlore_proxy.injection.rewrite import weave
+from spanlore_proxy.wire.codecs import read_request
+from spanlore_proxy.wire.content import decode
+from spanlore_proxy.wire.request import MalformedRequestError
+
+FILE_BYTES: Final = 16 * 1024**2
+"""From here on another file is taken, if one is empty."""
+MAX_HELD_BYTES: Final = 192 * 1024**2
+"""In all files. What comes on top is not held; the tally knows of it."""
+MAX_TRIES: Final = 5
+"""So often an exchange is recorded anew: one that kills the proxy itself must not do so for ever."""
+
+_HEADER: Final = struct.Struct("<4sBBxx8sQ")
+"""Magic, kind, how often it was tried (or `_DONE`), id, payload bytes."""
+_MAGIC: Final = b"\xf5SLH"
+_STATE_AT: Final = 5
+_DONE: Final = 255
+
+
+class _Kind(IntEnum):
+    REQUEST = 1
+    """The body as the client sent it."""
+    END = 2
+    """All the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """What an exchange is besides the body that its client sent."""
+
+    captured: Captured
+    """Without bodies."""
+    sent: bytes | None
+    """None where the body has a frame of its own."""
+    plain: bytes | None
+    """None where it is the sent body, content-decoded."""
+    forwarded: bytes | None
+    """None where it is the sent body with the insertions."""
+    answer: bytes
+    answer_size: int
+    answer_times: tuple[int | None, int | None]
+    has_answer: bool
+    identity: Identity | None
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where the frames of one exchange stand."""
+
+    frames: list[tuple[int, int]] = field(default_factory=list)
+    """(index of the file, offset)."""
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What an earlier proxy left."""
+
+    captured: tuple[Captured, ...] = ()
+    """In the order in which they were over."""
+    unreadable: int = 0
+    """Exchanges that were over, and can't be had back."""
+
+
+class HeldExchanges:
+    """The files, for one proxy. Safe from any thread; with no files nothing is held."""
+
+    def __init__(self, descriptors: Sequence[int] = (), max_bytes: int = MAX_HELD_BYTES) -> None:
+        self._files = list(descriptors)
+        self._max_bytes = max_bytes
+        self._sizes = [os.fstat(descriptor).st_size for descriptor in self._files]
+        self._needed = [0] * len(self._files)
+        """Frames of each file that are needed still."""
+        self._current = 0
+        self._places: dict[str, _Place] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """Exchanges that are held."""
+        return len(self._places)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all files."""
+        return sum(self._sizes)
+
+    def recover(self) -> Recovered:
+        """What is in the files of an earlier proxy, held on until it is `settle`d. To be called first, once."""
+        bodies: dict[bytes, tuple[int, int, bytes]] = {}
+        over: dict[bytes, tuple[int, int, int, bytes]] = {}
+        for number in range(len(self._files)):
+            for offset, kind, tries, key, payload in self._frames(number):
+                if kind == _Kind.REQUEST:
+                    bodies[key] = (number, offset, payload)
+                else:
+                    over[key] = (number, offset, tries, payload)
+        found: list[Captured] = []
+        unreadable = 0
+        for key, (number, offset, tries, payload) in over.items():
+            body = bodies.get(key)
+            captured = _restored(payload, body[2] if body is not None else None) if tries < MAX_TRIES else None
+            if captured is None:
+                unreadable += 1
+                continue
+            os.pwrite(self._files[number], bytes((tries + 1,)), offset + _STATE_AT)
+            place = self._places[key.hex()] = _Place([(number, offset)], is_over=True)
+            place.frames += [body[:2]] if body is not None else []
+            for held_in, _ in place.frames:
+                self._needed[held_in] += 1
+            found.append(captured)
+        for number in range(len(self._files)):
+            self._empty(number)
+        return Recovered(tuple(sorted(found, key=lambda one: one.end_time_ns)), unreadable)
+
+    def begin(self, exchange_id: str, body: bytes) -> None:
+        """Holds the body that a client has sent. `exchange_id` is 16 hex digits."""
+        self._append(exchange_id, _Kind.REQUEST, body)
+
+    def end(self, captured: Captured) -> None:
+        """Holds an exchange that is over, until it is settled."""
+        place = self._places.get(captured.head.id)
+        rest = _rest(captured, has_body=place is not None)
+        # Bodies as they are, without a copy into the pickle.
+        self._append(captured.head.id, _Kind.END, pickle.dumps(rest, protocol=5))
+
+    def settle(self, exchange_ids: Sequence[str]) -> None:
+        """They are durable elsewhere, or not wanted."""
+        with self._lock:
+            for exchange_id in exchange_ids:
+                place = self._places.pop(exchange_id, None)
+                for number, offset in place.frames if place is not None else ():
+                    os.pwrite(self._files[number], bytes((_DONE,)), offset + _STATE_AT)
+                    self._needed[number] -= 1
+                    self._empty(number)
+
+    def _append(self, exchange_id: str, kind: _Kind, payload: bytes) -> None:
+        size = _HEADER.size + len(payload)
+        with self._lock:
+            if not self._files or sum(self._sizes) + size > self._max_bytes:
+                return
+            number = self._current = self._roomy()
+            offset = self._sizes[number]
+            header = _HEADER.pack(_MAGIC, kind, 0, bytes.fromhex(exchange_id), len(payload))
+            if os.pwritev(self._files[number], (header, payload), offset) < size:
+                os.ftruncate(self._files[number], offset)  # no memory: it is not held
+                return
+            self._sizes[number] += size
+            self._needed[number] += 1
+            place = self._places.setdefault(exchange_id, _Place())
+            place.frames.append((number, offset))
+            place.is_over = place.is_over or kind is _Kind.END
+
+    def _roomy(self) -> int:
+        """The file to go on in."""
+        if self._sizes[self._current] < FILE_BYTES:
+            return self._current
+        return min(range(len(self._files)), key=lambda number: (self._sizes[number], number))
+
+    def _empty(self, number: int) -> None:
+        if not self._needed[number] and self._sizes[number]:
+            os.ftruncate(self._files[number], 0)
+            self._sizes[number] = 0
+
+    def _frames(self, number: int) -> Iterator[tuple[int, int, int, bytes, bytes]]:
+        """(offset, kind, tries, id, payload) of the frames of a file that are needed."""
+        descriptor, size, offset = self._files[number], self._sizes[number], 0
+        while offset + _HEADER.size <= size:
+            magic, kind, tries, key, length = _HEADER.unpack(os.pread(descriptor, _HEADER.size, offset))
+            end = offset + _HEADER.size + length
+            if magic != _MAGIC or end > size:
+                return
+            if tries != _DONE:
+                yield offset, kind, tries, key, os.pread(descriptor, length, offset + _HEADER.size)
+            offset = end
+
+
+class Tally:
+    """How many exchanges are under way, and how many are over and not yet durable: sixteen bytes of a file, mapped, so
+    that they survive the process. Not for several threads at once but for `settled`."""
+
+    _NUMBERS: Final = struct.Struct("<QQ")
+
+    def __init__(self, path: Path) -> None:
+        """Raises:
+        OSError: the file cannot be made or mapped.
+        """
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.ftruncate(descriptor, self._NUMBERS.size)
+            self._map = mmap.mmap(descriptor, self._NUMBERS.size)
+        finally:
+            os.close(descriptor)
+        self._lock = threading.Lock()
+        self.found = self._NUMBERS.unpack_from(self._map)
+        """(under way, over and not durable) when the process before ended; zeros where it ended in order."""
+        self._running = self._unsettled = 0
+        self._write()
+
+    def begun(self) -> None:
+        """One more is under way."""
+        self._change(1, 0)
+
+    def over(self, *, is_wanted: bool) -> None:
+        """One that was under way is over, and is to be recorded or not."""
+        self._change(-1, int(is_wanted))
+
+    def settled(self, count: int = 1) -> None:
+        """So many are durable, or counted as lost."""
+        self._change(0, -count)
+
+    def adopted(self, count: int) -> None:
+        """So many of the process before are to be recorded."""
+        self._change(0, count)
+
+    def close(self) -> None:
+        self._map.close()
+
+    def _change(self, running: int, unsettled: int) -> None:
+        with self._lock:
+            self._running = max(self._running + running, 0)
+            self._unsettled = max(self._unsettled + unsettled, 0)
+            self._write()
+
+    def _write(self) -> None:
+        self._NUMBERS.pack_into(self._map, 0, self._running, self._unsettled)
+
+
+def _rest(captured: Captured, *, has_body: bool) -> _Rest:
+    sent, plain, forwarded = captured.sent_body, captured.plain_body, captured.forwarded_body
+    tap = captured.tap
+    is_woven = plain is sent and (forwarded is sent or bool(captured.insertions))
+    return _Rest(
+        captured=replace(captured, sent_body=b"", plain_body=b"", forwarded_body=b"", tap=None, asked=None),
+        sent=None if has_body else sent,
+        plain=None if plain is sent or _encoding(captured) else plain,
+        forwarded=None if is_woven or forwarded is sent else forwarded,
+        answer=tap.body() if tap is not None else b"",
+        answer_size=tap.size_bytes if tap is not None else 0,
+        answer_times=(tap.first_chunk_time_ns, tap.last_chunk_time_ns) if tap is not None else (None, None),
+        has_answer=tap is not None,
+        identity=captured.asked.identity if captured.asked is not None else None,
+    )
+
+
+def _restored(payload: bytes, body: bytes | None) -> Captured | None:
+    """The exchange as it was; None where it can't be had back."""
+    try:
+        rest = pickle.loads(payload)
+        sent = body if rest.sent is None else rest.sent
+        return None if sent is None else _whole(rest, sent)
+    except Exception:
+        # Whatever an earlier version or a torn page left: unpickling may raise anything.
+        return None
+
+
+def _whole(rest: _Rest, sent: bytes) -> Captured:
+    captured = rest.captured
+    plain, encoding = rest.plain, _encoding(captured)
+    if plain is None:
+        plain = decode(sent, encoding, MAX_DECODED_BYTES).data if encoding else sent
+    forwarded = rest.forwarded
+    if forwarded is None:
+        forwarded = weave(sent, captured.insertions) if captured.insertions and plain is sent else sent
+    asked = None
+    if rest.identity is not None:
+        try:
+            request = read_request(plain, captured.head.endpoint)
+        except MalformedRequestError:
+            request = None
+        asked = Asked(request_exchange(captured.head, plain), request, rest.identity)
+    tap = ResponseTap.restored(rest.answer, rest.answer_size, rest.answer_times) if rest.has_answer else None
+    return replace(captured, sent_body=sent, plain_body=plain, forwarded_body=forwarded, tap=tap, asked=asked)
+
+
+def _encoding(captured: Captured) -> str:
+    fields = captured.head.fields
+    return next((value.decode("latin-1") for name, value in fields if name.lower() == b"content-encoding"), "")
