@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ UNSETTLED: Final = 2
 """Newest elements of a list that may be written another way in the next body (the cache breakpoint moves on)."""
 
 _WHITE: Final = " \t\r\n"
+_decode: Final = json.JSONDecoder().raw_decode
+"""(the value, where it ends) of a text from an offset on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +61,15 @@ def cut_from(start: Place, body: bytes, document: dict[str, Any] | None) -> Cut:
 
     `start` is `settled` of a body that began with the same bytes up to there.
     """
-    for place in dict.fromkeys((start, START)) if document is not None else ():
-        if (found := _bounds_compact(body, document or {}, place)) is not None:
+    for place in dict.fromkeys((start, START)):
+        if document is not None and (found := _bounds_compact(body, document, place)) is not None:
             bounds, settled = found
             return Cut([body[one:two] for one, two in _spans(bounds, len(body), place.position)], place, settled)
-    try:
-        text = body.decode()
-        bounds = sorted(set(_bounds_scanned(text)))
-    except (ValueError, IndexError, RecursionError):
-        return Cut([body] if body else [])
-    return Cut([text[one:two].encode() for one, two in _spans(bounds, len(text), 0)])
+        try:
+            return _cut_scanned(body, place)
+        except (ValueError, IndexError, RecursionError):
+            continue
+    return Cut([body] if body else [])
 
 
 def _bounds_compact(body: bytes, document: dict[str, Any], start: Place) -> tuple[list[int], Place | None] | None:
@@ -105,28 +106,68 @@ def _bounds_compact(body: bytes, document: dict[str, Any], start: Place) -> tupl
     return bounds, settled
 
 
-def _bounds_scanned(text: str) -> Iterator[int]:
-    decode = json.JSONDecoder().raw_decode
-    position = _skip(text, _expect(text, _skip(text, 0), "{"))
+def _cut_scanned(body: bytes, start: Place) -> Cut:
+    """The pieces of a body in any spelling.
+
+    Raises:
+        ValueError, IndexError, RecursionError: it is no JSON object.
+    """
+    text = body[start.position :].decode()
+    bounds, settled = _bounds_scanned(text, start)
+    pieces = [text[one:two].encode() for one, two in _spans(bounds, len(text), 0)]
+    if settled is None:
+        return Cut(pieces, start, start if start.position else None)
+    ahead = settled.position if text.isascii() else len(text[: settled.position].encode())
+    return Cut(pieces, start, replace(settled, position=start.position + ahead))
+
+
+def _bounds_scanned(text: str, start: Place) -> tuple[list[int], Place | None]:
+    """(offsets at which to cut, the place that is settled, if another than `start` is), both counted in characters of
+    the text, which begins at `start`."""
+    bounds: list[int] = []
+    settled, widest = None, start.position
+
+    def read_list(position: int, begin: int, member: int, first: int) -> int:
+        nonlocal settled, widest
+        ends, position = _elements(text, position, first)
+        bounds.extend(ends)
+        count = len(ends) - UNSETTLED
+        if count > 0 and ends[count - 1] - begin > widest:
+            settled, widest = Place(ends[count - 1], member, first + count), ends[count - 1] - begin
+        return position
+
+    member, position = start.member, 0
+    if start.position:
+        position = _next(text, read_list(0, -start.position, member, start.number))
+        member += 1
+    else:
+        position = _skip(text, _expect(text, _skip(text, 0), "{"))
     while text[position] != "}":
-        _, position = decode(text, position)  # the key
-        position = _skip(text, _expect(text, _skip(text, position), ":"))
+        _, position = _decode(text, position)  # the key
+        begin = position = _skip(text, _expect(text, _skip(text, position), ":"))
         if text[position] == "[":
             position = _skip(text, position + 1)
-            yield position
-            while text[position] != "]":
-                _, position = decode(text, position)
-                yield position
-                position = _skip(text, position)
-                position = _skip(text, position + 1) if text[position] == "," else position
-            position += 1
+            bounds.append(position)
+            position = read_list(position, begin, member, 0)
         else:
-            start = position
-            _, position = decode(text, position)
-            if position - start >= MIN_LIST_VALUE_BYTES:
-                yield from (start, position)
-        position = _skip(text, position)
-        position = _skip(text, position + 1) if text[position] == "," else position
+            _, position = _decode(text, position)
+            if position - begin >= MIN_LIST_VALUE_BYTES:
+                bounds += (begin, position)
+        position = _next(text, position)
+        member += 1
+    return bounds, settled
+
+
+def _elements(text: str, position: int, number: int) -> tuple[list[int], int]:
+    """(where the elements of a list end, position behind the list), from behind element number `number` (from 1)."""
+    ends: list[int] = []
+    while text[position := _skip(text, position)] != "]":
+        if number:
+            position = _skip(text, _expect(text, position, ","))
+        _, position = _decode(text, position)
+        ends.append(position)
+        number += 1
+    return ends, position + 1
 
 
 def _spans(bounds: list[int], size: int, start: int) -> Iterator[tuple[int, int]]:
@@ -134,6 +175,12 @@ def _spans(bounds: list[int], size: int, start: int) -> Iterator[tuple[int, int]
         if end > start:
             yield start, end
         start = end
+
+
+def _next(text: str, position: int) -> int:
+    """Where the next member begins, or the end of the object."""
+    position = _skip(text, position)
+    return _skip(text, position + 1) if text[position] == "," else position
 
 
 def _skip(text: str, position: int) -> int:

@@ -7,11 +7,13 @@ does not fit is parsed whole. So the result is always that of `jsontext.loads`.
 
 Where a message ends is proven as `injection.offsets` does it: the tail behind it, written again from the document, is
 the body's own tail. A valid JSON text that ends with these bytes has this structure there: the tail holds an even
-number of quotes, so it cannot begin inside a string. Bodies in another spelling are never remembered.
+number of quotes, so it cannot begin inside a string. A body in another spelling (Python's `json.dumps`, say) is read by
+the standard decoder, which tells where each value ends: all of it once, then from the beginning on that is known.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,6 +28,8 @@ MIN_BYTES: Final = 4 * 1024
 UNSETTLED: Final = 2
 """Newest messages that are left out: clients write them another way once they are no longer the newest (the cache
 breakpoint moves on)."""
+_decode: Final = json.JSONDecoder().raw_decode
+"""(the value, where it ends) of a text from an offset on."""
 _MARK: Final = f"the messages go on {secrets.token_hex(16)}"
 """No body has it."""
 _OPENED: Final = b"{" + orjson.dumps(_MARK) + b":[{}"
@@ -68,10 +72,14 @@ class Histories:
         if not isinstance(messages, list) or len(messages) <= UNSETTLED:
             return
         count = len(messages) - UNSETTLED
-        end = _end_of_message(body, document, key, count) if isinstance(messages[count - 1], dict) else None
-        if end is None or end < MIN_BYTES:
+        if not isinstance(messages[count - 1], dict):
             return
         before = self._longest(body, key)
+        end = _end_of_message(body, document, key, count)
+        if end is None:
+            end = _scanned_end(body, document, key, count, before)
+        if end is None or end < MIN_BYTES:
+            return
         if before is None or before.end <= end:
             head = {name: document[name] for name in _before(document, key)}
             self._pasts.keep(body, end, _Past(key, head, messages[:count]), before)
@@ -106,6 +114,52 @@ def _end_of_message(body: bytes, document: dict[str, Any], key: str, count: int)
     written = b"".join(tail)
     end = len(body.rstrip(b" \t\r\n")) if body[-1:] != b"}" else len(body)
     return end - len(written) if body.endswith(written, 0, end) else None
+
+
+def _scanned_end(
+    body: bytes, document: dict[str, Any], key: str, count: int, before: Prefix[_Past] | None
+) -> int | None:
+    """The same of a body in any spelling, read on from the beginning that is known."""
+    known = before if before is not None and len(before.value.messages) <= count else None
+    start, done = (known.end, len(known.value.messages)) if known is not None else (0, 0)
+    try:
+        text = body[start:].decode()
+        position = 0 if done else _list_of(text, key)
+        for number in range(done, count):
+            position = _behind(text, position, ",") if number else _skip(text, position)
+            _, position = _decode(text, position)
+        end = start + (position if text.isascii() else len(text[:position].encode()))
+        rest = orjson.loads(_OPENED + body[end:])
+    except (ValueError, IndexError, RecursionError):
+        return None
+    # Were the key there twice, the document would have the other list.
+    return end if key not in rest and rest[_MARK][1:] == document[key][count:] else None
+
+
+def _list_of(text: str, key: str) -> int:
+    """Where the first element of that member's list begins."""
+    position = _behind(text, 0, "{")
+    while True:
+        name, position = _decode(text, position)
+        position = _behind(text, position, ":")
+        if name == key:
+            return _behind(text, position, "[")
+        _, position = _decode(text, position)
+        position = _behind(text, position, ",")
+
+
+def _behind(text: str, position: int, character: str) -> int:
+    """Behind that character and the white space around it."""
+    position = _skip(text, position)
+    if text[position] != character:
+        raise ValueError(f"{character!r} expected at {position}")
+    return _skip(text, position + 1)
+
+
+def _skip(text: str, position: int) -> int:
+    while text[position] in " \t\r\n":
+        position += 1
+    return position
 
 
 def _before(document: dict[str, Any], key: str) -> list[str]:

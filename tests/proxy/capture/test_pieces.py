@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -90,15 +91,24 @@ def test_a_key_twice_is_no_trap() -> None:
     assert b"".join(cut(body, orjson.loads(body))) == body
 
 
+SPELLINGS: dict[str, Callable[[Any], bytes]] = {
+    "compact": orjson.dumps,
+    "json.dumps": lambda document: json.dumps(document).encode(),
+    "no escapes": lambda document: json.dumps(document, ensure_ascii=False).encode(),
+    "indented": lambda document: json.dumps(document, indent=1).encode(),
+}
+
+
 def talk(count: int) -> dict[str, Any]:
     """A document whose history is long and is followed by members that change."""
-    messages = [{"role": "user", "content": f"{number} {LONG}"} for number in range(count)]
+    messages = [{"role": "user", "content": f"{number} é {LONG}"} for number in range(count)]
     return {"model": "m", "messages": messages, "system": [{"text": f"turn {count} {LONG}"}, {"text": "b"}], "n": count}
 
 
-def test_a_longer_body_is_cut_from_where_it_may_differ() -> None:
+@pytest.mark.parametrize("write", SPELLINGS.values(), ids=SPELLINGS)
+def test_a_longer_body_is_cut_from_where_it_may_differ(write: Callable[[Any], bytes]) -> None:
     """What was settled in the body before is passed over, and the rest has the very pieces of the whole."""
-    before, after = orjson.dumps(talk(30)), orjson.dumps(talk(32))
+    before, after = write(talk(30)), write(talk(32))
     settled = cut_from(START, before, talk(30)).settled
     assert settled is not None
     done = cut_from(settled, after, talk(32))
@@ -122,16 +132,21 @@ def test_a_body_that_does_not_go_on_is_cut_whole() -> None:
 
 
 @settings(max_examples=60)
-@given(st.dictionaries(st.text(max_size=5), FLAT | st.lists(FLAT, min_size=3, max_size=6), max_size=4), st.lists(FLAT))
-def test_every_settled_place_can_be_gone_on_from(document: dict[str, Any], new: list[Any]) -> None:
+@given(
+    st.dictionaries(st.text(max_size=5), FLAT | st.lists(FLAT, min_size=3, max_size=6), max_size=4),
+    st.lists(FLAT),
+    st.sampled_from(list(SPELLINGS)[:-1]),
+)
+def test_every_settled_place_can_be_gone_on_from(document: dict[str, Any], new: list[Any], spelling: str) -> None:
     """The same body again, or with one list longer: what stands before the place and the pieces are the body."""
-    body = orjson.dumps(document)
+    write = SPELLINGS[spelling]
+    body = write(document)
     settled = cut_from(START, body, document).settled
     if settled is None:
         return
     key = list(document)[settled.member]
     for later in (document, {**document, key: [*document[key], *new]}):
-        data = orjson.dumps(later)
+        data = write(later)
         done = cut_from(settled, data, later)
 
         assert done.start == settled
