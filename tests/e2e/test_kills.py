@@ -1,4 +1,4 @@
-"""kill -9 of proxy and collector while clients work: nothing that was captured is lost or doubled, and a request fails
+"""kill -9 of proxy and collector while clients work: nothing that was answered is lost or doubled, and a request fails
 only when it was under way in a proxy that was killed."""
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import random
 import signal
 import threading
 import time
-import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +16,6 @@ import psutil
 import pytest
 
 from spanlore.settings import child_environment
-from spanlore_proxy.capture.recorder import MAX_LAG_NS
 from spanlore_proxy.demo.stage import Stage, StageError
 from spanlore_proxy.demo.store_view import StoreView, wait_until
 from spanlore_proxy.launch.daemon import running_daemon
@@ -36,12 +34,6 @@ MOST_ANSWERS = 60
 """Between one kill and the next, and after the last: a random number up to this."""
 THINK_S = 0.03
 """Agents run tools between their requests."""
-MOST_MESSAGES = 120
-"""Of a conversation. Six clients with thousands of messages each keep the recorder seconds behind on two cores, and
-what waits for it dies with the proxy (README, Limits)."""
-UNSPOOLED_S = MAX_LAG_NS / 1e9 + 1.0
-"""What ended so shortly before the proxy was killed may not have been spooled: the recorder's bound, and what a busy
-machine adds."""
 PATIENCE_S = 120.0
 """Without any progress at all, on a machine that may have much else to do."""
 NOTED_S = 0.5
@@ -92,8 +84,6 @@ def keep_asking(stage: Stage, work: Work, port: int = 0) -> None:
         if response.status == 200 and b"message_stop" in response.body:
             work.answered[response.headers["request-id"]] = time.time()
             said += ["ok", f"on {len(said)}"]
-            if len(said) > MOST_MESSAGES:
-                said = [f"go {uuid.uuid4()}"]
             time.sleep(THINK_S)
         else:
             work.failed.append(time.time())
@@ -157,17 +147,15 @@ def test_kills_cost_only_what_was_under_way() -> None:
             work.is_over = True
             for client in clients:
                 client.join()
-        kills = work.proxy_kills()
-        safe = {
-            request
-            for request, time_s in work.answered.items()
-            if not any(-NOTED_S <= killed - time_s < UNSPOOLED_S for killed in kills)
-        }
+        kills, answered = work.proxy_kills(), set(work.answered)
         store = StoreView(stage.paths)
 
-        assert len(safe) > 0
-        missing = still_missing(safe, store)
-        assert not missing, f"{len(missing)} of {len(safe)} did not come; {told(stage)}"
+        missing = still_missing(answered, store)
+        print(  # noqa: T201 - numbers for whoever runs it for them (-rP)
+            f"{len(work.kills)} kills, {len(answered)} answered, {len(answered - missing)} of them stored, "
+            f"{len(stored(store) - answered)} more stored, {len(work.failed)} failed; {told(stage)}"
+        )
+        assert not missing, f"{len(missing)} of {len(answered)} did not come; {told(stage)}"
         assert all(any(killed - NOTED_S <= time_s <= killed + 5 for killed in kills) for time_s in work.failed)
         # One request a client can be under way in each proxy that is killed; a connection may be tried once more.
         assert len(work.failed) <= 2 * CLIENTS * len(kills)

@@ -110,10 +110,10 @@ class Recorder:
         on_prefix_changed: Callable[[str, str], None] = lambda conversation, section: None,
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`bodies` keeps what went upstream over a restart; `held` and `tally` know what is not durable yet, for the proxy
-        that comes after; `refresh` brings a workplace's branch up to date; `on_spooled` is called after each group, in
-        the thread; `give_way(is_urgent)` before each piece of work, and may wait until agents are served; `ignored`
-        knows the files whose content is not kept, and is in `redact` too; `is_alive(run_id)` as in
+        """`bodies` keeps what went upstream over a restart; `held` and `tally` know what is not durable yet, for the
+        proxy that comes after; `refresh` brings a workplace's branch up to date; `on_spooled` is called after each
+        group, in the thread; `give_way(is_urgent)` before each piece of work, and may wait until agents are served;
+        `ignored` knows the files whose content is not kept, and is in `redact` too; `is_alive(run_id)` as in
         `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was forwarded differs from what was
         forwarded before, and the client did not change it."""
         self._spool = spool

@@ -1,11 +1,8 @@
 import os
 import resource
 import signal
-<<<<<<< HEAD
 import sqlite3
-=======
 import sys
->>>>>>> 0e7eb3a (Exchanges that wait for the recorder outlive a killed proxy, in memory of the supervisor's; what cannot be had back is counted)
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -95,12 +92,9 @@ def recording(
         redact=redact,
         settings=Settings.model_validate(settings),
         counts=counts,
-<<<<<<< HEAD
         bodies=bodies,
-=======
         held=held,
         tally=tally,
->>>>>>> 0e7eb3a (Exchanges that wait for the recorder outlive a killed proxy, in memory of the supervisor's; what cannot be had back is counted)
         refresh=lambda workplace: replace(workplace, branch="now"),
         give_way=give_way,
         is_alive=is_alive,

@@ -128,7 +128,6 @@ async def test_large_log_is_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "worker.log.1").read_text() == "x" * 11
 
 
-<<<<<<< HEAD
 async def test_what_it_writes_is_its_users_alone(tmp_path: Path) -> None:
     """Its log and its files, whatever the umask of whoever started it."""
     made = str(tmp_path / "made")
@@ -140,7 +139,8 @@ async def test_what_it_writes_is_its_users_alone(tmp_path: Path) -> None:
 
     assert (tmp_path / "worker.log").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o600
-=======
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has memfd_create")
 async def test_what_a_program_holds_outlives_it(tmp_path: Path) -> None:
     """A program that is started again finds in its files what it wrote before; they end with the child."""
@@ -160,4 +160,3 @@ async def test_what_a_program_holds_outlives_it(tmp_path: Path) -> None:
     for descriptor in held:
         with pytest.raises(OSError):
             os.fstat(descriptor)
->>>>>>> 0e7eb3a (Exchanges that wait for the recorder outlive a killed proxy, in memory of the supervisor's; what cannot be had back is counted)
