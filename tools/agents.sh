@@ -2,8 +2,8 @@
 # Installs the real agents that the end-to-end tests run, pinned with hashes in tools/agents, into .cache/agents.
 #
 #   tools/agents.sh          those that need nothing but npm: claude-code codex gemini-cli pi (1.1 GB)
-#   tools/agents.sh all      these, and opencode, qwen-code (with its Node 22), openclaw (with its Node 24),
-#                            mini-swe-agent and aider (with Python 3.12): 2.2 GB more
+#   tools/agents.sh all      these, and opencode, qwen-code (with its Node 22), openclaw (with its Node 24), cline,
+#                            continue, mini-swe-agent and aider (with Python 3.12): 2.7 GB more
 #   tools/agents.sh NAME...  the ones that are named
 #
 # What cannot be installed is left out with a word about it, and the tests that need it are skipped; whoever asked for
@@ -16,7 +16,7 @@ plain="claude-code codex gemini-cli pi"
 must=yes
 case "${1:-}" in
     "") must=no; set -- $plain ;;
-    all) set -- $plain opencode qwen-code openclaw mini-swe-agent aider ;;
+    all) set -- $plain opencode qwen-code openclaw cline continue mini-swe-agent aider ;;
 esac
 
 . tools/pythons.sh

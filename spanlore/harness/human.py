@@ -49,11 +49,15 @@ _MACHINE_TAGS: Final = (
     "environment_context", "user_instructions", "INSTRUCTIONS", "session_context", "system_information",
     "permissions instructions", "skills_instructions", "collaboration_mode", "turn_aborted", "user_shell_command",
     "untrusted_context", "subagent_notification", "loaded_context", "context_summary", "env",
-    "state_snapshot", "hook_context",
+    "state_snapshot", "hook_context", "system", "environment_details", "additional_data", "attached_files",
+    "open_and_recently_viewed_files", "project_layout", "git_status", "environment_info", "workspace_info",
+    "reminderInstructions", "reminder_instructions", "editorContext", "attachments",
 )  # fmt: skip
 _MACHINE = re.compile(
     rf"<(?P<tag>{'|'.join(_MACHINE_TAGS)}|spanlore-[\w-]+)(?:\s[^>]*)?>(?P<inside>.*?)(?:</(?P=tag)>|\Z)", re.S
 )
+_ENVELOPE = re.compile(r"<(?P<tag>user_query|userRequest|user_message)>(?P<inside>.*?)</(?P=tag)>", re.S)
+"""Some agents put what a person typed into a tag of its own, with context of theirs around it."""
 _COMMAND: Final = "<command-name>"
 _COMMAND_OUTPUT: Final = ("<local-command-stdout>", "<local-command-stderr>")
 _MACHINE_STARTS: Final = (
@@ -309,7 +313,8 @@ def _without_machine_text(block: str) -> str:
     if "<<<BEGIN_OPENCLAW" in block:
         block = _OPENCLAW_CONTEXT.sub("", block)
     if "<" in block:
-        block = _MACHINE.sub("", block)
+        inside = [found["inside"].strip() for found in _ENVELOPE.finditer(block)]
+        block = _MACHINE.sub("", "\n\n".join(inside) if inside else block)
     if INTERRUPTED in block:
         block = re.sub(r"\[Request interrupted by user[^\]]*\]", "", block)
     return "" if _is_machine(block) else block

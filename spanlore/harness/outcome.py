@@ -38,7 +38,7 @@ _GEMINI_EXIT = re.compile(
 )
 """The tool's own line stands at the end; the program may have printed such a line before it."""
 _GEMINI_WRAPPING: Final = ("<untrusted_context>", "</untrusted_context>")
-_SILENT_SUCCESS: Final = frozenset({"gemini-cli", "pi"})
+_SILENT_SUCCESS: Final = frozenset({"gemini-cli", "pi", "continue", "gptme"})
 """Agents that print an exit code only when it is not zero."""
 _TIMED_OUT = re.compile(
     r"\bCommand timed out after |\btimed out after \d|<error>Command timed out|Command was aborted|"
@@ -95,7 +95,7 @@ def judge(call: ToolCall, result: ToolResult, harness: str) -> Verdict:
         if special is not None:
             return special
     shell = shell_text(call)
-    printed = read_printed(text, harness)
+    printed = read_printed(text, harness, is_shell=shell is not None)
     if (odd := _as_printed(printed)) is not None:
         return odd
     exit_code = _exit_code(text, result.is_error, harness) if printed.exit_code is None else printed.exit_code

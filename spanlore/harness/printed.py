@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from spanlore.genai import jsontext
+from spanlore.harness.stated import read_stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,16 @@ _OPENCLAW_EXIT: Final = re.compile(r"\n*\(Command exited with code (-?\d{1,7})\)
 _MAX_SCRIPT_CODES: Final = 64
 
 
-def read_printed(text: str, harness: str) -> Printed:
-    """The text taken apart as that agent prints it; the text itself for an agent that prints nothing of its own."""
+def read_printed(text: str, harness: str, *, is_shell: bool = True) -> Printed:
+    """The text taken apart as that agent prints it; the text itself for an agent that prints nothing of its own.
+
+    An agent that nobody has described is read by what such agents say in common, and that only of a shell command:
+    what another tool gives back may be a file with just such a line.
+    """
     reader = _READERS.get(harness)
-    return reader(text) if reader is not None else Printed(text)
+    if reader is not None:
+        return reader(text)
+    return _other(text) if is_shell and harness not in _PRINTING_NOTHING else Printed(text)
 
 
 def _codex(text: str) -> Printed:
@@ -144,6 +151,13 @@ def _openclaw(text: str) -> Printed:
     return Printed(text if found is None else text[: found.start()], int(found[1]) if found is not None else None)
 
 
+def _other(text: str) -> Printed:
+    stated = read_stated(text)
+    return Printed(stated.output, stated.exit_code, has_failed=stated.has_failed, is_mixed=stated.is_mixed)
+
+
+_PRINTING_NOTHING: Final = frozenset({"claude-code"})
+"""Its own words are the flag's (`outcome`)."""
 _READERS: Final[Mapping[str, Callable[[str], Printed]]] = {
     "codex": _codex,
     "mini-swe-agent": _mini,

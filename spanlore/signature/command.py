@@ -25,7 +25,7 @@ SHELL_TOOLS: Final = frozenset(
     {
         "bash", "shell", "exec_command", "local_shell", "run_shell_command", "exec", "terminal", "execute_command",
         "run_terminal_cmd", "container.exec", "shell_command", "execute_bash", "run_command", "powershell",
-        "run_in_terminal",
+        "run_in_terminal", "run_commands", "run_terminal_command", "execute", "developer__shell", "launch-process",
     }
 )  # fmt: skip
 """Names (lower case) under which agents offer a shell."""

@@ -51,7 +51,8 @@ class Session:
     @property
     def bypassed(self) -> list[Lookup]:
         """Lookups by others than the proxy: whoever goes through it has no need of any."""
-        return [lookup for lookup in self.lookups if "spanlore_proxy" not in lookup.asker]
+        own = self.agent.own_names
+        return [lookup for lookup in self.lookups if "spanlore_proxy" not in lookup.asker and lookup.name not in own]
 
     @property
     def inferences(self) -> list[ReceivedRequest]:

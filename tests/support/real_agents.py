@@ -57,6 +57,8 @@ class RealAgent:
     """It speaks over a WebSocket."""
     last: str | None = None
     """A command that ends the session, where words do not."""
+    own_names: frozenset[str] = frozenset()
+    """Hosts of its maker that it asks without the proxy; no model answers there."""
     node: int = 0
     """The least version of Node it runs on, when that of the machine may be older."""
 
@@ -168,6 +170,27 @@ def _opencode(model: str, dialect: Dialect, key: Mapping[str, str]) -> RealAgent
     )
 
 
+CONTINUE_CONFIG = """name: tally
+version: 1.0.0
+schema: v1
+models:
+  - {name: Claude, provider: anthropic, model: claude-sonnet-4-5, apiKey: sk-ant-api03-not-a-key, roles: [chat, edit]}
+"""
+
+
+def _cline(provider: str, model: str, dialect: Dialect) -> RealAgent:
+    return RealAgent(
+        name=f"cline-{provider}",
+        package="cline",
+        harness="cline",
+        dialect=dialect,
+        program=_bin("cline", "cline"),
+        arguments=("-P", provider, "-k", "sk-not-a-key", "-m", model, "{prompt}"),
+        environment={},
+        tool=lambda command: UseTool("run_commands", {"commands": [command]}),
+    )
+
+
 AGENTS = (
     RealAgent(
         name="claude-code",
@@ -256,6 +279,20 @@ AGENTS = (
         environment=ANTHROPIC_KEY,
         tool=_shell("exec"),
         node=24,
+    ),
+    _cline("anthropic", "claude-sonnet-4-5", Dialect.ANTHROPIC_MESSAGES),
+    _cline("openai", "gpt-4.1", Dialect.OPENAI_CHAT),
+    RealAgent(
+        name="continue",
+        package="continue",
+        harness="continue",
+        dialect=Dialect.ANTHROPIC_MESSAGES,
+        program=_bin("continue", "cn"),
+        arguments=("-p", "{prompt}", "--auto"),
+        environment={"CONTINUE_TELEMETRY_ENABLED": "0"},
+        home={".continue/config.yaml": CONTINUE_CONFIG},
+        tool=_shell("Bash"),
+        own_names=frozenset({"api.continue.dev"}),
     ),
     RealAgent(
         name="mini-swe-agent",

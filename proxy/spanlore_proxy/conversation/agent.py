@@ -73,9 +73,14 @@ _SYSTEM_MARKS: Final = (
     ("mini-swe-agent", "You are a helpful assistant that can interact multiple times with a computer shell"),
     ("claude-code", "You are Claude Code, Anthropic's official CLI"),
     ("openclaw", "You are a personal assistant running inside OpenClaw."),
+    ("cline", "You are Cline, "),
+    ("continue", "You are an agent in the Continue CLI."),
+    ("gptme", "You are gptme"),
 )
 """For clients whose user agent is that of their SDK."""
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id", "session-id", "session_id")
+_SESSION_FIELDS: Final = ("sessionId", "session_id")
+"""Of the body's `metadata`: Qwen Code's, Mistral Vibe's."""
 _CWD = re.compile(
     r"(?:Primary working directory|Working directory|Current working directory|<cwd>):? ?(?P<path>[^\n<]{1,1024})"
 )
@@ -97,6 +102,8 @@ def identify(exchange: Exchange, request: WireRequest | None, endpoint: Endpoint
     """The identity of a request; `request` is None when its body could not be parsed. Never raises."""
     system = system_texts(request)
     harness, version = _harness(exchange.header("user-agent") or "", system)
+    if harness == "unknown" and request is not None:
+        harness, version = _by_metadata(request)
     if harness == "claude-code" or exchange.header("x-claude-code-session-id"):
         facts = claude_code.read_facts(exchange.request_headers, request, system)
         return Identity(
@@ -195,6 +202,16 @@ def _harness(user_agent: str, system: tuple[str, ...]) -> tuple[str, str]:
     return next((name for name, mark in _SYSTEM_MARKS if mark in head), "unknown"), ""
 
 
+def _by_metadata(request: WireRequest) -> tuple[str, str]:
+    """Mistral Vibe's `client_name` and `client_version` (3.0)."""
+    metadata = request.document.get("metadata")
+    client = metadata.get("client_name") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(client, str) or not client.startswith("vibe"):
+        return "unknown", ""
+    version = metadata.get("client_version")
+    return "mistral-vibe", version if isinstance(version, str) else ""
+
+
 def _session_id(exchange: Exchange, request: WireRequest | None) -> str | None:
     for name in _SESSION_HEADERS:
         value = exchange.header(name)
@@ -202,11 +219,11 @@ def _session_id(exchange: Exchange, request: WireRequest | None) -> str | None:
             return value
     if request is None:
         return None
-    metadata = request.document.get("metadata")
-    session = metadata.get("sessionId") if isinstance(metadata, dict) else None  # qwen-code
     if _is_gemini(request):
         return gemini_cli.read_envelope(request).session_id
-    return session if isinstance(session, str) and session else None
+    metadata = request.document.get("metadata")
+    told = [metadata.get(name) for name in _SESSION_FIELDS] if isinstance(metadata, dict) else []
+    return next((session for session in told if isinstance(session, str) and session), None)
 
 
 def _prompt_id(request: WireRequest | None) -> str | None:

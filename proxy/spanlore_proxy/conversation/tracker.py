@@ -111,6 +111,8 @@ class Tracker:
             return self._compaction(seen, view)
         summarised = self._states.get(self._summarised.get(_process(seen), ""))
         group = self._group(group_of(seen, view))
+        if not group and (main := self._main_beside(seen)) is not None:
+            return self._aside(replace(seen, identity=replace(identity, call_class=CallClass.SIDE)), view, main)
         found = find(seen, view, group, self._of_session, self._states.values, summarised)
         if found.is_late:
             return self._late(found.state, seen, view)
@@ -200,6 +202,15 @@ class Tracker:
             self._summarised[_process(seen)] = state.conversation
             while len(self._summarised) > MAX_PROCESSES:
                 del self._summarised[next(iter(self._summarised))]
+
+    def _main_beside(self, seen: Seen) -> ConversationState | None:
+        """The main conversation that a call without tools serves: one that offers tools, of the same session or run,
+        told so by every agent that has tools (titles, summaries, routers). None for a call that may be main itself."""
+        if seen.identity.call_class is not CallClass.UNKNOWN:
+            return None
+        session = seen.identity.session_id
+        main = next(iter(self._of_session(session)), None) if session else self._main_of_run(seen)
+        return main if main is not None and main.call_class is CallClass.MAIN else None
 
     def _main_of_run(self, seen: Seen) -> ConversationState | None:
         """The conversation of the run that was used last."""

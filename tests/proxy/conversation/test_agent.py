@@ -58,6 +58,9 @@ def test_a_harness_with_its_sdks_user_agent_is_told_by_its_prompt() -> None:
         ({"x-session-id": "ses_1"}, {}, "ses_1"),
         ({"session_id": "0199"}, {}, "0199"),
         ({}, {"metadata": {"sessionId": "q-1"}}, "q-1"),
+        ({}, {"metadata": {"session_id": "v-1"}}, "v-1"),
+        ({}, {"metadata": {"session_id": 3}}, None),
+        ({}, {"metadata": "v-1"}, None),
         ({}, {}, None),
     ],
 )
@@ -161,6 +164,9 @@ def test_opencodes_sub_agents_belong_to_their_parents_session() -> None:
         ("You are a helpful assistant that can interact with a computer.", "mini-swe-agent", CallClass.UNKNOWN),
         ("You are a context summarization assistant.", "unknown", CallClass.COMPACTION),
         ("You are a title generator.", "unknown", CallClass.TITLE),
+        ("You are Cline, an AI coding agent.", "cline", CallClass.UNKNOWN),
+        ("You are an agent in the Continue CLI. Given", "continue", CallClass.UNKNOWN),
+        ("You are gptme v0.35.1, a general-purpose AI assistant", "gptme", CallClass.UNKNOWN),
     ],
 )
 def test_agents_that_only_their_prompts_tell(system: str, harness: str, expected: CallClass) -> None:
@@ -171,6 +177,22 @@ def test_agents_that_only_their_prompts_tell(system: str, harness: str, expected
     )
 
     assert (found.harness, found.call_class) == (harness, expected)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"client_name": "vibe_programmatic", "client_version": "3.0.2"}, ("mistral-vibe", "3.0.2")),
+        ({"client_name": "vibe_programmatic", "client_version": 3}, ("mistral-vibe", "")),
+        ({"client_name": "other"}, ("unknown", "")),
+        ("vibe", ("unknown", "")),
+    ],
+)
+def test_agents_that_their_metadata_tells(metadata: Any, expected: tuple[str, str]) -> None:
+    """Mistral Vibe, whose user agent is its SDK's."""
+    found = openai({"user-agent": "mistral-client-python/2.6.0"}, metadata=metadata)
+
+    assert (found.harness, found.harness_version) == expected
 
 
 def test_codex_over_http() -> None:

@@ -39,6 +39,7 @@ from support.conversing import (
     spans,
     user,
 )
+from support.other_agents import OtherAgent
 
 QUEUED = (
     "<system-reminder>\nThe user sent a new message while you were working:\nalso run lint\n\n"
@@ -541,3 +542,32 @@ def test_the_request_itself_names_the_agent() -> None:
     workplace = observed.observation.workplace
     assert (workplace.harness, workplace.harness_version) == ("claude-code", "2.1.332")
     assert workplace.repository == "github.com/a/b"
+
+
+TOOLS = [{"type": "function", "function": {"name": "bash", "parameters": {}}}]
+
+
+def test_a_call_without_tools_beside_a_main_one_serves_it() -> None:
+    """A title asked for in the same run, by an agent of which nothing is known, joins the session as a side call, and
+    its prompt is no turn."""
+    agent = OtherAgent("unknown")
+    start = [{"role": "user", "content": "Fix it."}]
+    main = agent.chat(start, "I look.", tools=TOOLS)
+    title = agent.chat([{"role": "user", "content": "Create a title. NEVER explain."}], "Fixing")
+    after = agent.chat([*start, {"role": "assistant", "content": "I look."}, start[0]], "Done.", tools=TOOLS)
+
+    assert title.observation.place.call_class is CallClass.SIDE
+    assert {one.observation.place.session_id for one in (main, title, after)} == {main.observation.place.session_id}
+    assert title.observation.turns == () and after.observation.place.turn_index == 1
+
+
+def test_a_call_without_tools_may_be_main_itself() -> None:
+    """Where the run has no conversation that offers tools, and where it goes on a conversation that had none."""
+    agent = OtherAgent("unknown")
+    talk = [{"role": "user", "content": "Just talk."}]
+    first = agent.chat(talk, "Yes?")
+    agent.chat([{"role": "user", "content": "Fix it."}], "I look.", tools=TOOLS)
+    second = agent.chat([*talk, {"role": "assistant", "content": "Yes?"}, {"role": "user", "content": "On."}], "Well.")
+
+    assert first.observation.place.call_class is second.observation.place.call_class is CallClass.UNKNOWN
+    assert first.observation.place.conversation == second.observation.place.conversation

@@ -166,6 +166,23 @@ def test_what_agents_of_openais_dialects_say_themselves(text: str) -> None:
     assert human_messages([Message(Role.USER, (Text(text),))], "unknown", CallClass.MAIN) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<system>No tool call detected in last message. Did you mean to finish?</system>", []),
+        ("<system>## Git Status</system>\n\nFix the bug.", ["Fix the bug."]),
+        ("<additional_data>x</additional_data>\n<user_query>\nFix the bug.\n</user_query>", ["Fix the bug."]),
+        ("<context>not typed</context> <userRequest>Fix it.</userRequest> <x>y</x>", ["Fix it."]),
+        ("use <userRequest> as the name", ["use <userRequest> as the name"]),
+    ],
+)
+def test_what_an_agent_wraps(text: str, expected: list[str]) -> None:
+    """gptme tells its own words by a tag; other agents put a tag around the person's, and nothing outside counts."""
+    found = human_messages([Message(Role.USER, (Text(text),))], "unknown", CallClass.MAIN)
+
+    assert [human.text for human in found] == expected
+
+
 def test_words_that_only_begin_so_are_a_persons() -> None:
     """The agent's own text is whole."""
     said = "I updated the files. Now run the tests."

@@ -88,6 +88,15 @@ def test_claude_codes_shell(
         ("pi", "x\n\nCommand exited with code 3", True, ("failure", "exit_code", 3)),
         ("mini-swe-agent", '{"returncode": 3, "output": ""}', None, ("failure", "exit_code", 3)),
         ("mini-swe-agent", "<returncode>0</returncode>", None, ("success", "", 0)),
+        ("continue", "Error executing tool Bash: Error (exit code 3): x", None, ("failure", "exit_code", 3)),
+        ("continue", "x", None, ("success", "", 0)),
+        ("cline", '[{"query":"make","result":"x","success":true}]', None, ("success", "", 0)),
+        ("cline", '[{"query":"make","result":"x","success":false}]', None, ("failure", "tool_error", None)),
+        ("gptme", "Ran command: `make`\n\n```stderr\nx\n```\n\nReturn code: 2\n", None, ("failure", "exit_code", 2)),
+        ("gptme", "Ran command: `make`\n\n`x`\n", None, ("success", "", 0)),
+        ("unknown", '{"returncode":2,"stdout":"","stderr":"x"}', None, ("failure", "exit_code", 2)),
+        ("unknown", "x\n[exit code: 0]", None, ("success", "", 0)),
+        ("unknown", "x", None, ("unknown", "no_status", None)),
     ],
 )
 def test_other_agents_shells(
@@ -106,6 +115,8 @@ def test_other_agents_shells(
         ("1\timport x", None, "claude-code", ("success", "", None)),
         ("Async agent launched successfully.", False, "claude-code", ("unknown", "background", None)),
         ("fine", None, "unknown", ("unknown", "no_status", None)),
+        # what a tool read may end in such a line; only a shell's does so of itself
+        ("how it ends\nexit code: 3", None, "unknown", ("unknown", "no_status", None)),
     ],
 )  # fmt: skip
 def test_other_tools(output: str, is_error: bool | None, harness: str, expected: tuple[str, str, int | None]) -> None:
