@@ -129,11 +129,11 @@ def _entries(config: str) -> Iterator[tuple[str, str, str, str]]:
     """(section, its name, key, value) in the file's order (git-config(1), "Syntax"; includes are not followed)."""
     section, name = "", ""
     for line in config.replace("\\\n", "").splitlines():
-        line = line.strip()
-        if match := _SECTION.match(line):
+        left = line.strip()
+        if match := _SECTION.match(left):
             section, name = match[1].lower(), _unescape(match[2] or "")
-            line = line[match.end() :].strip()
-        entry = _ENTRY.fullmatch(line)
+            left = left[match.end() :].strip()
+        entry = _ENTRY.fullmatch(left)
         if entry:
             yield section, name, entry[1].lower(), _value(entry[2])
 

@@ -61,7 +61,7 @@ def use_own_prices(prices: Mapping[str, str]) -> None:
     Raises:
         ValueError: a price is no such text.
     """
-    global _own
+    global _own  # noqa: PLW0603 - a price is asked for deep inside the pure folds; set once, when a process starts
     made = [_Own(model.lower(), _model_price(text), f"own {_digest(model, text)}") for model, text in prices.items()]
     _own = tuple(sorted(made, key=lambda own: ("*" in own.pattern, -len(own.pattern))))
 

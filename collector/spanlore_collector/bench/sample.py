@@ -151,5 +151,5 @@ def _inference(
 
 def text_of(chance: random.Random, size: int) -> str:
     """About `size` characters of made-up words."""
-    words = (" ".join("".join(chance.choices(_SYLLABLES, k=chance.randint(1, 3))) for _ in range(size // 5 + 1)))[:size]
-    return words
+    words = ("".join(chance.choices(_SYLLABLES, k=chance.randint(1, 3))) for _ in range(size // 5 + 1))
+    return " ".join(words)[:size]

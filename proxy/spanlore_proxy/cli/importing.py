@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -17,6 +17,7 @@ import typer
 from spanlore_proxy.cli.messages import NOT_RUNNING, WRONG, say
 
 if TYPE_CHECKING:
+    from spanlore.settings import Paths
     from spanlore_proxy.importers.collecting import CollectorLink
     from spanlore_proxy.importers.importing import Imported, Rules
 
@@ -45,52 +46,29 @@ def register(app: typer.Typer) -> None:
         )
 
 
+class _RefusedError(Exception):
+    """Nothing is imported. The message says why."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
 def run(agent: str, paths: list[Path], *, dry_run: bool, follow: bool, repository: str, as_json: bool) -> int:
     """The command; its exit code."""
-    from spanlore.settings import Paths, child_environment, load_settings
-    from spanlore.spans.price import use_own_prices
+    from spanlore.settings import Paths, child_environment
     from spanlore_proxy.importers.collecting import CollectorError
-    from spanlore_proxy.importers.importing import REMEMBERED, Memory, import_all
-    from spanlore_proxy.importers.places import PATTERNS, agent_named, files_below, own_files
 
     environment = child_environment({})
+    total = _Total()
     try:
-        agents = list(PATTERNS) if agent == "all" else [agent_named(agent)]
-    except ValueError as error:
-        say(str(error))
-        return USAGE
-    missing = [path for path in paths if not path.exists()]
-    if missing:
-        say(f"there is no {missing[0]}")
-        return USAGE
-    if agent == "all" and paths:
-        agents = [""]
-
-    def files() -> dict[str, list[Path]]:
-        return {one: files_below(paths) if paths else own_files(one, environment) for one in agents}
-
-    if not follow and not any(files().values()):
-        say(f"no sessions of {agent} where it keeps them; name a PATH")
-        return WRONG
-    settings, state = load_settings(), Paths.from_environ(environment)
-    use_own_prices(settings.prices)
-    if settings.capture.mode == "off":
-        say("capture is off (`capture.mode`): nothing is imported")
-        return WRONG
-    link = None if dry_run else _link(state)
-    if link is None and not dry_run:
-        say("the daemon is not running; `spanlore up --detach` starts it, and `--dry-run` needs none.")
-        return NOT_RUNNING
-    memory = Memory.load(state.state_dir / REMEMBERED)
-    rules, total = _rules(settings, repository), _Total()
-    try:
-        with _stopping() as stopped:
-            while not stopped.is_set():
-                for one, found in files().items():
-                    total.take(import_all(_until(stopped, _shown(found, one)), one, rules, link, memory, time.time_ns))
-                if not follow:
-                    break
-                stopped.wait(FOLLOW_S)
+        files = _files_of(agent, paths, environment)
+        if not follow and not any(files().values()):
+            raise _RefusedError(f"no sessions of {agent} where it keeps them; name a PATH", WRONG)
+        _import(files, Paths.from_environ(environment), total, dry_run=dry_run, follow=follow, repository=repository)
+    except _RefusedError as refused:
+        say(str(refused))
+        return refused.exit_code
     except CollectorError as error:
         say(f"{error}. What was taken is kept; say it again to go on.")
         return WRONG
@@ -100,6 +78,48 @@ def run(agent: str, paths: list[Path], *, dry_run: bool, follow: bool, repositor
     if as_json:
         typer.echo(json.dumps(total.as_json(dry_run)))
     return 0
+
+
+def _files_of(agent: str, paths: list[Path], environment: Mapping[str, str]) -> Callable[[], dict[str, list[Path]]]:
+    """What tells the files by agent; '' stands for whatever agent a file is of."""
+    from spanlore_proxy.importers.places import PATTERNS, agent_named, files_below, own_files
+
+    try:
+        agents = list(PATTERNS) if agent == "all" else [agent_named(agent)]
+    except ValueError as error:
+        raise _RefusedError(str(error), USAGE) from None
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        raise _RefusedError(f"there is no {missing[0]}", USAGE)
+    if agent == "all" and paths:
+        agents = [""]
+    return lambda: {one: files_below(paths) if paths else own_files(one, environment) for one in agents}
+
+
+def _import(
+    files: Callable[[], dict[str, list[Path]]], state: Paths, total: _Total,
+    *, dry_run: bool, follow: bool, repository: str,
+) -> None:  # fmt: skip
+    from spanlore.settings import load_settings
+    from spanlore.spans.price import use_own_prices
+    from spanlore_proxy.importers.importing import REMEMBERED, Memory, import_all
+
+    settings = load_settings()
+    use_own_prices(settings.prices)
+    if settings.capture.mode == "off":
+        raise _RefusedError("capture is off (`capture.mode`): nothing is imported", WRONG)
+    link = None if dry_run else _link(state)
+    if link is None and not dry_run:
+        message = "the daemon is not running; `spanlore up --detach` starts it, and `--dry-run` needs none."
+        raise _RefusedError(message, NOT_RUNNING)
+    memory, rules = Memory.load(state.state_dir / REMEMBERED), _rules(settings, repository)
+    with _stopping() as stopped:
+        while not stopped.is_set():
+            for one, found in files().items():
+                total.take(import_all(_until(stopped, _shown(found, one)), one, rules, link, memory, time.time_ns))
+            if not follow:
+                break
+            stopped.wait(FOLLOW_S)
 
 
 @contextmanager

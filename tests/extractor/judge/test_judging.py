@@ -68,7 +68,7 @@ def test_what_it_refuses_supersedes_nothing() -> None:
     """The rival stays as it was."""
     known = remember("run the tests with tox", "github.com/example/tally", (), START_NS)[0].memory
     rule = corrected("c1", "No. Never run that. Always run the tests with make check.")
-    found = [item for item in mine_session(rule.session(), 600 * 10**9).candidates]
+    found = list(mine_session(rule.session(), 600 * 10**9).candidates)
     operations = consolidate(found, [known], {}, Redactor(()), NOW_NS).operations
     result, _, _ = judged(lambda _: answering(verdict="refuse"), operations)
 

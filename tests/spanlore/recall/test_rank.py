@@ -27,7 +27,7 @@ def test_equal_standing_is_settled_by_id() -> None:
     """The order never depends on the order of arrival."""
     twins = [make_memory("a"), make_memory("b")]
 
-    assert sorted(twins, key=standing) == sorted(reversed(twins), key=standing)
+    assert sorted(twins, key=standing) == sorted([twins[1], twins[0]], key=standing)
 
 
 @pytest.mark.parametrize(

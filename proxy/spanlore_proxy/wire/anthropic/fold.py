@@ -242,7 +242,7 @@ def decode_answer(
         response_model=_string(raw.get("model")),
         error=error,
         is_complete=is_complete,
-        unknown_events=tuple([*(unknown or ()), *_unknown_words(blocks, stop_reason)]),
+        unknown_events=(*(unknown or ()), *_unknown_words(blocks, stop_reason)),
         raw_output={"role": "assistant", "content": blocks},
         stop_reason=stop_reason,
     )

@@ -64,11 +64,13 @@ def with_call_ids(response: WireResponse, request: WireRequest) -> WireResponse:
     for message in response.output:
         parts: list[Part] = []
         for part in message.parts:
-            if isinstance(part, ToolCall):
-                if is_derived or not part.id:
-                    part = dataclasses.replace(part, id=make_id(number, part.name, part.arguments))
-                number += 1
-            parts.append(part)
+            if not isinstance(part, ToolCall):
+                parts.append(part)
+                continue
+            needs_id = is_derived or not part.id
+            own = make_id(number, part.name, part.arguments) if needs_id else part.id
+            parts.append(dataclasses.replace(part, id=own))
+            number += 1
         output.append(Message(message.role, tuple(parts), message.finish_reason))
     return dataclasses.replace(response, output=tuple(output))
 

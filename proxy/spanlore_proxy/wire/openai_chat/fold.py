@@ -195,7 +195,7 @@ def decode_answer(
         response_model=string(document.get("model")) or None,
         error=error,
         is_complete=is_complete,
-        unknown_events=tuple([*(unknown or ()), *_unknown_words(raw, stated)]),
+        unknown_events=(*(unknown or ()), *_unknown_words(raw, stated)),
         raw_output=raw[0] if raw else None,
         stop_reason=next((reason for reason in stated if reason), None),
     )

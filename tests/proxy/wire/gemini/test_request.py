@@ -106,7 +106,7 @@ def test_where_the_contents_stand() -> None:
     assert generate_request({"contents": []}) == {"contents": []}
 
 
-@pytest.mark.parametrize("name", [name for name in ("array_tool_no_id", "json_parallel_tools", "json_count_tokens")])
+@pytest.mark.parametrize("name", ["array_tool_no_id", "json_parallel_tools", "json_count_tokens"])
 def test_recorded_requests(name: str) -> None:
     """Real clients' requests are parsed."""
     assert parse_request(recordings.request_of("gemini", name)).raw_messages
