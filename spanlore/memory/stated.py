@@ -54,7 +54,8 @@ def remember(
     before = next((memory for memory in known if memory.id == identity), None)
     is_users = by == ACTOR
     has_end = before is not None and before.is_live and before.valid_to_ns > 0
-    if before is not None and (before.is_shown or before.status is Status.QUARANTINED) and not has_end:
+    says_so = before is not None and (not before.is_edited or words in before.text)
+    if before is not None and (before.is_shown or before.status is Status.QUARANTINED) and says_so and not has_end:
         return []
     if before is not None and not is_users:
         if before.status is Status.CANDIDATE:
@@ -83,6 +84,10 @@ def remember(
         valid_from_ns=now_ns,
         valid_to_ns=until_ns,
         note=f"waits for review: {shape}" if shape else _SAID[by],
+        pinned=before is not None and before.pinned and not shape,
+        evidence=before.evidence if before else (),
+        seen=before.seen if before else (),
+        session_count=before.session_count if before else 0,
         version=before.version + 1 if before else 1,
     )
     verb = Verb.QUARANTINED if shape else Verb.UPDATED if before else Verb.ADDED

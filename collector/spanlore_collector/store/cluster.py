@@ -20,6 +20,7 @@ _PLACED_BY = {
     "otel_logs": "tuple(Timestamp, ServiceName, Body)",
     "migrations": "'one shard'",
     "mining_state": "key",
+    "summary_chapters": "repository",
 }
 """Tables whose rows are not placed by one of `_KEYS`, and all that would be ambiguous."""
 _KEYS = ("session_id", "hash", "id", "MetricName", "name", "key")

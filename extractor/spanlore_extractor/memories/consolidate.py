@@ -32,6 +32,7 @@ from spanlore.memory.trust import prior_of
 from spanlore.recall.rank import MIN_CONFIDENCE
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.anchoring import anchors_of
+from spanlore_extractor.memories.differing import is_merged
 from spanlore_extractor.memories.disowned import disowns
 from spanlore_extractor.memories.gate import Decision, examine, promote
 from spanlore_extractor.memories.wording import text_of, why_of
@@ -159,6 +160,8 @@ class _State:
             self._revive(candidate, known)
         elif known is not None and known.status in _ENDED:
             self._refuse(candidate, _ENDED[known.status])
+        elif known is None and self._was_forgotten(candidate):
+            self._refuse(candidate, _ENDED[Status.FORGOTTEN])
         elif candidate.id in opposites:
             self._cancel(candidate, known)
         elif known is not None:
@@ -166,12 +169,27 @@ class _State:
         else:
             self._add(candidate)
 
+    def _was_forgotten(self, candidate: Candidate) -> bool:
+        """Whether a person had the same thing forgotten, as another kind of statement or of another harness."""
+        if not candidate.slot:
+            return False
+        said = (
+            self.memories[key] for key in self._by_slot.get((candidate.scope, candidate.subject, candidate.slot), ())
+        )
+        return any(
+            memory.status is Status.FORGOTTEN
+            and memory.value == candidate.value
+            and (memory.kind is candidate.kind or {memory.kind, candidate.kind} <= _STATED)
+            for memory in said
+        )
+
     def _kept(self, known: Memory | None) -> Memory | None:
-        """Where a person merged a memory into another, that one: what speaks for the first speaks for it."""
-        if known is None or known.status is not Status.SUPERSEDED or known.duplicate_of != known.superseded_by:
-            return known
-        into = self.memories.get(known.superseded_by)
-        return known if into is None else into
+        """Where a person merged a memory into another, that one, and so on: what speaks for the first speaks for it."""
+        passed: set[str] = set()
+        while known is not None and known.id not in passed and is_merged(known):
+            passed.add(known.id)
+            known = self.memories.get(known.superseded_by) or known
+        return known
 
     def _refuse(self, candidate: Candidate, reason: str) -> None:
         self.refused.append(Refused(candidate, reason))

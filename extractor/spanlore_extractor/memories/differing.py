@@ -17,8 +17,6 @@ from spanlore.memory.operations import Operation, Verb
 LOST: Final = "the miner no longer finds it"
 _SAID: Final = ("text", "why", "kind", "source", "harness", "sub_path", "trigger", "origins")
 _BY_PERSON: Final = "the user"
-MERGED: Final = "the user merged"
-"""How the notes of two memories begin that a person made one of."""
 _MINED: Final = (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE, Status.QUARANTINED, Status.SUPERSEDED)
 
 
@@ -44,8 +42,16 @@ class Diff:
 
 
 def baseline(known: Iterable[Memory]) -> list[Memory]:
-    """What mining starts from: what people made, edited or put an end to."""
-    return [memory for memory in known if _is_by_hand(memory) or _is_ended(memory)]
+    """What mining starts from: what people made, edited, merged or put an end to."""
+    memories = list(known)
+    merged_into = {memory.superseded_by for memory in memories if is_merged(memory)}
+    return [memory for memory in memories if memory.id in merged_into or _is_by_hand(memory) or _is_ended(memory)]
+
+
+def is_merged(memory: Memory) -> bool:
+    """Whether a person made it one with another, which stands for it since (`superseded_by`)."""
+    is_ended = memory.status is Status.SUPERSEDED
+    return is_ended and bool(memory.superseded_by) and memory.duplicate_of == memory.superseded_by
 
 
 def differ(known: Iterable[Memory], mined: Iterable[Memory], sessions: frozenset[str]) -> Diff:
@@ -96,8 +102,7 @@ def _is_by_hand(memory: Memory) -> bool:
 
 
 def _is_ended(memory: Memory) -> bool:
-    is_merged = memory.note.startswith(MERGED)
-    return is_merged or (memory.status not in _MINED and memory.note != LOST)
+    return is_merged(memory) or (memory.status not in _MINED and memory.note != LOST)
 
 
 def _has_persons_status(memory: Memory) -> bool:

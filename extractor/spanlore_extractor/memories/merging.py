@@ -15,8 +15,9 @@ from spanlore.memory.memory import Memory, Status
 from spanlore.memory.operations import Operation, Verb
 from spanlore.recall.rank import AUTHORITY
 from spanlore_extractor.memories.consolidate import unite
-from spanlore_extractor.memories.differing import MERGED
 
+MERGED: Final = "the user merged"
+"""How the notes of two memories begin that a person made one of."""
 _RANK: Final = (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE)
 
 

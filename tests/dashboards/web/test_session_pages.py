@@ -5,6 +5,8 @@ from html import unescape
 
 import pytest
 
+from spanlore_collector.store.api_client import MemoryClient
+from support.collector_process import CollectorProcess
 from support.web_process import WebProcess
 from support.web_story import HOSTILE, REPOSITORY, SESSION, WebStory
 
@@ -123,3 +125,17 @@ def test_what_is_not_there(site: WebProcess, path: str) -> None:
 def test_repositories_are_links(site: WebProcess) -> None:
     """From one session to all of its repository."""
     assert f"/sessions?repository={REPOSITORY.replace('/', '%2F')}" in site.get(BASE)
+
+
+def test_a_session_past_its_days(site: WebProcess, web_collector: CollectorProcess) -> None:
+    """Its page is its summary, and the search leads there; what was recorded in it is only text."""
+    text = "Goal: groom the pangolin\n\nDecisions:\n- <b>never</b> at night"
+    row = {"session_id": "past its/days", "repository": "example.org/zoo", "goal": "groom the pangolin",
+           "start_time_ns": 10**18, "end_time_ns": 10**18 + 1, "steps": 3, "text": text, "json": "{}"}  # fmt: skip
+    MemoryClient(web_collector.url, web_collector.token).keep_summaries([row])
+    html = site.get("/sessions/past%20its%2Fdays")
+    found = site.get("/search?q=pangolin")
+
+    assert "Its summary stays" in html and "- &lt;b&gt;never&lt;/b&gt; at night" in html
+    assert 'href="/sessions/past%20its%2Fdays"' in found
+    assert site.send("GET", "/sessions/no-such", site.cookie).status == 404

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
 from spanlore.memory.operations import Operation, Verb, operation_to_json
+from spanlore.memory.stated import forget, remember
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.consolidate import MAX_EVIDENCE, Consolidation, authority, consolidate
 from spanlore_extractor.mining.candidate import Candidate
+from spanlore_extractor.mining.miner import mine_session
 from support.payloads import PAYLOADS
-from support.told import START_NS
+from support.told import START_NS, corrected
 
 REDACTOR = Redactor(())
 NOW_NS = START_NS + 10**15
@@ -285,3 +287,17 @@ def test_what_a_person_keeps_is_not_disowned() -> None:
     for kept in ({"pinned": True}, {"is_edited": True}, {"note": "the user confirmed it"}):
         result = run([words], [replace(memory, **kept) for memory in known])
         assert Verb.SUPERSEDED not in [operation.verb for operation in result.operations]
+
+
+def test_what_was_forgotten_comes_back_as_nothing_else() -> None:
+    """Not as another kind of the user's statement, nor bound to an agent; what says otherwise is learned."""
+    [said] = remember("run the tests with tox", "github.com/example/tally", (), START_NS)
+    gone = forget(said.memory).memory
+    again = mine_session(corrected("f1", "No. Always run the tests with tox.").session(), 600 * 10**9).candidates
+    other = mine_session(corrected("f2", "No. Always run the tests with nox.").session(), 600 * 10**9).candidates
+    refused = consolidate(again, [gone], {}, Redactor(()), 1)
+    learned = consolidate(other, [gone], {}, Redactor(()), 1)
+
+    assert again and again[0].value == gone.value and again[0].id != gone.id
+    assert refused.operations == () and refused.refused[0].reason == "the user had it forgotten"
+    assert [operation.memory.value for operation in learned.operations] == ["nox"]

@@ -1,8 +1,15 @@
+from collections.abc import Iterable
 from dataclasses import replace
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source, Status
-from spanlore.memory.operations import Verb
+from spanlore.memory.operations import Operation, Verb
+from spanlore.redaction.redact import Redactor
+from spanlore_extractor.memories.consolidate import consolidate
 from spanlore_extractor.memories.differing import LOST, baseline, differ, operations_of
+from spanlore_extractor.memories.merging import merge
+from spanlore_extractor.mining.miner import mine_session
+from spanlore_extractor.mining.session import MinedSession
+from support.told import START_NS, corrected, failing_tests
 
 CITED = Evidence("1" * 32, "2" * 16, "s1", EvidenceRole.FAILURE, 5)
 ONE = Memory("m-1", Kind.USAGE, Source.FAILURE_DELTA, Status.ACTIVE, "a/b/c", "old", evidence=(CITED,), version=3)
@@ -50,3 +57,38 @@ def test_made_true() -> None:
     assert (updated.verb, updated.memory.version, updated.memory.text) == (Verb.UPDATED, 4, "new")
     assert (retired.memory.status, retired.memory.note) == (Status.RETIRED, LOST)
     assert baseline([retired.memory]) == []
+
+
+def test_what_a_person_merged_is_no_difference() -> None:
+    """Neither of the two, also once mining has changed the note of the one that was kept; nor what comes of the other's
+    failure afresh, which counts for the one that was kept."""
+    scope = "a/b/merged"
+    first, second = (failing_tests(f"merged-{n}", START_NS + n * 10**12, repository=scope).session() for n in (1, 2))
+    word = corrected("merged-3", "always use bun directly for the tests", START_NS, repository=scope).session()
+
+    def mined(sessions: list[MinedSession], known: list[Memory]) -> list[Memory]:
+        for session in sessions:
+            result = consolidate(mine_session(session, 600 * 10**9).candidates, known, {}, Redactor(()), 1)
+            known = applied(known, result.operations)
+        return known
+
+    known = mined([first, word], [])
+    [fix] = [memory for memory in known if memory.kind is Kind.USAGE]
+    [rule] = [memory for memory in known if memory.kind is Kind.CORRECTION]
+    repeats = replace(fix, duplicate_of=rule.id)
+    merged = applied(known, merge(repeats, [repeats, rule], 9))
+    later = [
+        replace(memory, note="seen again") if memory.id == rule.id else memory for memory in mined([second], merged)
+    ]
+    [kept] = [memory for memory in later if memory.id == rule.id]
+    afresh = mined([first, word, second], baseline(later))
+    found = differ(later, afresh, frozenset({"merged-1", "merged-2", "merged-3"}))
+
+    assert kept.session_count == 3 and {memory.id for memory in baseline(later)} == {rule.id, fix.id}
+    assert (found.added, found.changed, found.dropped) == ((), (), ())
+
+
+def applied(known: list[Memory], operations: Iterable[Operation]) -> list[Memory]:
+    memories = {memory.id: memory for memory in known}
+    memories.update({operation.memory.id: operation.memory for operation in operations})
+    return list(memories.values())

@@ -86,3 +86,19 @@ def test_what_is_mined_later_counts_for_the_one_that_was_kept() -> None:
     assert [(item.verb, item.memory.id) for item in result.operations] == [(Verb.REINFORCED, kept.id)]
     assert result.operations[0].memory.session_count == kept.session_count + 1
     assert forgotten.operations == ()
+
+
+def test_what_was_merged_twice_counts_for_the_last() -> None:
+    """A into B, B into C: what speaks for A speaks for C. A circle, which nobody can make by hand, has an end."""
+    again = Candidate(
+        Kind.USAGE, Source.FAILURE_DELTA, "a/b/c", "s5", "pytest", "invocation", "make check",
+        (cited("s5", at=99),), 99, "usage", failed="pytest", worked="make check", error_line="error: x",
+    )  # fmt: skip
+    first = replace(SHOWN, id=again.id, status=Status.SUPERSEDED, superseded_by="m-b", duplicate_of="m-b")
+    second = replace(SHOWN, id="m-b", status=Status.SUPERSEDED, superseded_by="m-c", duplicate_of="m-c")
+    last = replace(SHOWN, id="m-c")
+    result = consolidate([again], [first, second, last], {}, Redactor(()), 100)
+    circle = replace(second, superseded_by=first.id, duplicate_of=first.id)
+
+    assert [(item.verb, item.memory.id) for item in result.operations] == [(Verb.REINFORCED, "m-c")]
+    assert len(consolidate([again], [first, circle], {}, Redactor(()), 100).operations) <= 1

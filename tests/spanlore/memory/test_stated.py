@@ -4,7 +4,7 @@ import pytest
 
 from spanlore.memory.memory import Kind, Source, Status
 from spanlore.memory.operations import Verb
-from spanlore.memory.stated import MAX_STATEMENT_CHARS, day_of, forget, remember
+from spanlore.memory.stated import MAX_STATEMENT_CHARS, day_of, edit, forget, pin, remember
 from spanlore_extractor.memories.wording import MAX_TEXT_CHARS
 from support.payloads import PAYLOADS
 from support.told import START_NS
@@ -124,3 +124,17 @@ def test_for_a_while() -> None:
     assert remember("run the tests with make check", SCOPE, [lasting.memory], START_NS, until_ns=end_ns) == []
     with pytest.raises(ValueError, match="say it in 323"):
         remember("x" * 330, SCOPE, [], START_NS, until_ns=end_ns)
+
+
+def test_remembered_again_after_it_was_edited() -> None:
+    """What it says is not those words any more: they are kept now, pin and evidence with them."""
+    [made] = remember("always use tabs", SCOPE, [], START_NS)
+    [edited] = edit(made.memory, "Spaces are used here.", [made.memory], START_NS + 1)
+    pinned = pin(edited.memory, True)
+    assert pinned is not None
+    [again] = remember("always use tabs", SCOPE, [pinned.memory], START_NS + 2)
+    [worded] = edit(made.memory, "Here one must always use tabs.", [made.memory], START_NS + 1)
+
+    assert (again.memory.id, again.memory.version, again.memory.pinned) == (made.memory.id, 4, True)
+    assert again.memory.text.endswith('"always use tabs"') and not again.memory.is_edited
+    assert remember("always use tabs", SCOPE, [worded.memory], START_NS + 2) == []
