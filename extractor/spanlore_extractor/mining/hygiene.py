@@ -46,6 +46,18 @@ def says_go_on(text: str) -> bool:
     return bool(_GO_ON.match(text))
 
 
+_DID: Final = re.compile(
+    r"\b(?:i|we)(?:'ve| have|ve)? (?:just |already |now |also )*(?:\w{2,}ed|ran|set|put|made|did|undid|built|got|wrote|"
+    r"began|went|took)\b|^\W*(?:done|fixed|installed|should work now|try (?:it )?(?:again|now)|ok now|now)\b",
+    re.I,
+)
+
+
+def tells_of_own_doing(text: str) -> bool:
+    """Whether a person says that they did something themselves: what works after that is their doing."""
+    return bool(_DID.search(text))
+
+
 def prose(text: str) -> str:
     """The person's own words, pasted lines left out; line breaks kept."""
     lines = _FENCE.sub("\n", text).splitlines()

@@ -22,6 +22,7 @@ from spanlore_extractor.mining.answer import (
     is_success,
 )
 from spanlore_extractor.mining.file_pairing import edit_likeness, match_file_tool
+from spanlore_extractor.mining.other_forms import other_form, with_options
 from spanlore_extractor.mining.paths import looks_like_path, similarity
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import ShellLine, action_of, program_of, take_apart
@@ -59,10 +60,33 @@ _PROBES: Final = frozenset({"ls", "which", "type", "command", "test", "[", "stat
 _PROBING: Final = frozenset(
     {("git", "config"), ("git", "rev-parse"), ("git", "cat-file"), ("git", "show-ref"), ("git", "ls-remote"), ("git",
     "symbolic-ref"),
+     ("npm", "view"), ("npm", "info"), ("npm", "ls"), ("pip", "show"), ("pip", "index"), ("brew", "info"),
+     ("docker", "inspect"),
      ("git", "merge-base"), ("git", "check-ignore"), ("gh", "pr", "checks"), ("git", "cherry-pick"), ("git",
      "merge"), ("git", "rebase")}
 )  # fmt: skip
 MAX_WORD_DISTANCE: Final = 0.5
+MAX_WORD_DISTANCE_REFUSED: Final = 0.8
+"""The same where the program complained of how it was called, and was called again at once."""
+_REFUSED_OPTION: Final = re.compile(
+    r"(?:unknown|invalid|illegal|unrecognized|unexpected|unsupported) (?:\w+ )?"
+    r"(?:flag|option|argument|switch|field|key)|"
+    r"no such option|was replaced by|\bdid you mean\b",
+    re.I,
+)
+_DEPENDENCIES: Final = re.compile(
+    r"missing go\.sum entry|updates to go\.(?:mod|sum) needed|go mod tidy|\bnot found\b|cannot find (?:module|package)|"
+    r"no module named|node_modules|command not found|ERR_MODULE_NOT_FOUND|could not resolve|unresolved import",
+    re.I,
+)
+"""Something that a project declares is not installed."""
+_RESTORING: Final = frozenset(
+    {("npm", "ci"), ("npm", "install"), ("npm", "i"), ("pnpm", "install"), ("pnpm", "i"), ("yarn", "install"),
+     ("yarn",), ("bun", "install"), ("bun", "i"), ("go", "mod"), ("go", "get"), ("uv", "sync"), ("poetry", "install"),
+     ("pipenv", "install"), ("pdm", "install"), ("bundle", "install"), ("composer", "install"), ("dotnet", "restore"),
+     ("mix", "deps.get"), ("flutter", "pub"), ("pod", "install")}
+)  # fmt: skip
+"""What installs all that a project declares."""
 _NO_PROGRAM: Final = re.compile(r"command not found|: not found\b|is not recognized as", re.I)
 SAME_NAME: Final = 0.6
 """Likeness from which one script's name is another's, mistyped."""
@@ -76,6 +100,8 @@ _INTERPRETERS: Final = frozenset({"python", "node", "ruby", "perl", "php", "bash
 _SCRIPT_CHARS: Final = 40
 _SCRIPT_OPTIONS: Final = ("-c", "-e", "--eval")
 """What follows these is a program of its own."""
+_STATUS: Final = frozenset({("git", "status"), ("git", "log"), ("git", "diff"), ("docker", "ps"), ("kubectl", "get")})
+"""Commands that only tell how things are: their form is not what failed."""
 
 
 def is_bypass(failure: ToolStep, later: ToolStep) -> bool:
@@ -86,7 +112,7 @@ def is_bypass(failure: ToolStep, later: ToolStep) -> bool:
 
 def is_probe(failure: ToolStep) -> bool:
     """Whether the call only asked; its failing is the answer."""
-    if kind_of(failure) is not ToolKind.SHELL:
+    if kind_of(failure) is not ToolKind.SHELL or _REFUSED_OPTION.search(failure.output[:600]):
         return False
     last = take_apart(failure.command).last
     action = action_of(last)
@@ -118,6 +144,12 @@ def is_same_attempt(failure: ToolStep, later: ToolStep) -> bool:
             return failure.tool_name == later.tool_name and path_of(failure) == path_of(later)
 
 
+def is_same_command(failure: ToolStep, later: ToolStep) -> bool:
+    """Whether `later` is the very same command line, what shapes its output aside."""
+    one, other = take_apart(failure.command), take_apart(later.command)
+    return bool(one.commands) and one.commands == other.commands and one.heredocs == other.heredocs
+
+
 def _attempt(argv: tuple[str, ...]) -> tuple[str, ...]:
     """What a command tries: its action, of an interpreter the script too."""
     action = action_of(argv)
@@ -146,13 +178,34 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
         return None
     if _is_elsewhere(failure, one, other):
         return Match(DeltaType.LOCATION, "the same command passes in another directory")
+    form = _changed(one, other, _reach(failure, between)) or with_options(one, other)
+    if form and _is_set_up(failure, form, between):
+        return Match(DeltaType.ENVIRONMENT, "the same command passes after something was set up")
     return (
-        _changed(one, other)
+        form
+        or other_form(one, other, between)
         or _extended(failure, one, other)
         or _other_filter(failure, one, other)
         or _elsewhere(failure, one, other, between)
         or _renamed(failure, one, other, between)
     )
+
+
+def _is_set_up(failure: ToolStep, form: Match, between: Sequence[ToolStep]) -> bool:
+    """Whether it was not the form of the command that failed, and something was set up meanwhile."""
+    return (
+        form.type is DeltaType.USAGE
+        and not USAGE_ERROR.search(failure.output)
+        and not _REFUSED_OPTION.search(failure.output)
+        and action_of(take_apart(failure.command).last) in _STATUS
+        and any(is_environment_change(step) for step in between)
+    )
+
+
+def _reach(failure: ToolStep, between: Sequence[ToolStep]) -> float:
+    """How far another form of the command may be."""
+    is_refused = bool(_REFUSED_OPTION.search(failure.output[:600])) and len(between) <= MAX_LISTINGS
+    return MAX_WORD_DISTANCE_REFUSED if is_refused else MAX_WORD_DISTANCE
 
 
 def _is_rerun_after_edit(
@@ -292,28 +345,32 @@ def _named_action(failure: ToolStep, other: ShellLine) -> Match | None:
         text = " ".join(argv)
         if (
             len(argv) >= 2
-            and text in advice
+            and (text in advice or (len(argv) > 3 and " ".join(argv[:3]) in advice and argv[:3] != failing))
             and text not in failure.command
             and (argv[0] != "git" or (action_of(argv) == failing and not is_probe(failure)))
         ):
             return Match(DeltaType.ENVIRONMENT, "the failing output names this command", is_action=True)
         if missing and program_of(argv) in _INSTALLERS and missing.split(".")[0].lower() in text.lower():
             return Match(DeltaType.ENVIRONMENT, f"installs the missing `{missing}`", is_action=True)
+        if action_of(argv)[:2] in _RESTORING and action_of(argv) != failing and _DEPENDENCIES.search(failure.output):
+            return Match(DeltaType.ENVIRONMENT, f"`{text[:80]}` installs what was missing", is_action=True)
     return None
 
 
-def _changed(one: ShellLine, other: ShellLine) -> Match | None:
+def _changed(one: ShellLine, other: ShellLine, reach: float = MAX_WORD_DISTANCE) -> Match | None:
     """The same program asked for the same thing with other words."""
-    pair = changed_commands(one, other)
+    pair = changed_commands(one, other, reach)
     if pair is None:
         return None
     before, after = pair
     if _is_unwrapped(before, after):
         return Match(DeltaType.USAGE, f"works without `{' '.join(before[: -len(after)])}`")
-    return _same_intent(before, after)
+    return _same_intent(before, after, reach)
 
 
-def changed_commands(one: ShellLine, other: ShellLine) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+def changed_commands(
+    one: ShellLine, other: ShellLine, reach: float = MAX_WORD_DISTANCE
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """The first command of `one` that `other` has in another form, and that form; None when there is none."""
     if one.heredocs != other.heredocs:
         return None
@@ -321,15 +378,15 @@ def changed_commands(one: ShellLine, other: ShellLine) -> tuple[tuple[str, ...],
         if before in other.commands:
             continue
         for after in other.commands:
-            if after not in one.commands and _is_other_form(before, after):
+            if after not in one.commands and _is_other_form(before, after, reach):
                 return before, after
     return None
 
 
-def _is_other_form(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+def _is_other_form(before: tuple[str, ...], after: tuple[str, ...], reach: float) -> bool:
     return (
         _is_unwrapped(before, after)
-        or bool(_same_intent(before, after))
+        or bool(_same_intent(before, after, reach))
         or (_is_renamed(before, after) or _is_other_program(before, after))
     )
 
@@ -338,7 +395,7 @@ def _is_unwrapped(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
     return 2 <= len(after) < len(before) and before[-len(after) :] == after
 
 
-def _same_intent(before: tuple[str, ...], after: tuple[str, ...]) -> Match | None:
+def _same_intent(before: tuple[str, ...], after: tuple[str, ...], reach: float) -> Match | None:
     was, is_now = action_of(before), action_of(after)
     if was != is_now:
         if (
@@ -349,7 +406,7 @@ def _same_intent(before: tuple[str, ...], after: tuple[str, ...]) -> Match | Non
             return Match(DeltaType.USAGE, f"`{is_now[-1]}` does what `{was[-1]}` asks for", is_action=True)
         return None
     distance, paths_only = word_distance(before, after)
-    if distance > MAX_WORD_DISTANCE:
+    if distance > reach:
         return None
     if paths_only:
         return Match(DeltaType.LOCATION, "the same command with another path")

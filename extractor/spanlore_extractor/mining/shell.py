@@ -106,7 +106,8 @@ def action_of(argv: tuple[str, ...]) -> tuple[str, ...]:
         return (program, argv[2])
     depth = _SUBCOMMANDED.get(program, 0)
     rest = _without_options(argv[1:], values_too=program in ("git", "docker", "kubectl", "make"))
-    is_runner = bool(rest[depth - 1 : depth]) and rest[depth - 1] in ("run", "exec", "x", "compose")
+    runners = ("compose",) if program in ("docker", "podman") else ("run", "exec", "x")
+    is_runner = bool(rest[depth - 1 : depth]) and rest[depth - 1] in runners
     return (program, *rest[: depth + is_runner]) if depth else (program,)
 
 

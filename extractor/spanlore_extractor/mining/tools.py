@@ -54,8 +54,35 @@ _CHANGES: Final = frozenset(
     {"mkdir", "touch", "cp", "mv", "rm", "chmod", "chown", "ln", "kill", "pkill", "createdb", "dropdb", "unzip",
     "tar", "direnv", "nvm",
      "pyenv", "rbenv", "asdf", "corepack", "ssh-add", "initdb", "pg_ctl", "redis-server", "psql", "launchctl",
-     "service", "systemctl"}
+     "service", "systemctl", "black", "prettier", "isort", "rustfmt", "gofmt", "goimports", "autopep8", "yapf",
+     "clang-format", "shfmt", "stylua", "dprint", "swiftformat", "colima", "minikube"}
 )  # fmt: skip
+_FIXING_OPTIONS: Final = frozenset(
+    {"--fix", "--write", "--autocorrect", "--autocorrect-all", "--apply", "--unsafe-fixes"}
+)
+_NOUNS: Final = frozenset(
+    {
+        "repo",
+        "remote",
+        "config",
+        "network",
+        "volume",
+        "plugin",
+        "context",
+        "auth",
+        "workspace",
+        "extension",
+        "cache",
+        "compose",
+        "mod",
+        "toolchain",
+        "component",
+        "target",
+        "db",
+        "env",
+    }
+)
+"""What a subcommand of two words is about; the second says what it does (`helm repo add`)."""
 _CHANGING_WORDS: Final = frozenset(
     {"install", "add", "i", "ci", "sync", "tidy", "download", "update", "upgrade", "get", "up", "start", "restart",
     "init", "trust", "use",
@@ -107,9 +134,17 @@ def is_environment_change(step: ToolStep) -> bool:
         return False
     for argv in take_apart(step.command).commands:
         action = action_of(argv)
-        if program_of(argv) in _CHANGES or any(_is_changing(word) for word in action[1:]):
+        words = [*action[1:], *_second_word(argv, action)]
+        if program_of(argv) in _CHANGES or any(map(_is_changing, words)) or _FIXING_OPTIONS & set(argv):
             return True
     return False
+
+
+def _second_word(argv: tuple[str, ...], action: tuple[str, ...]) -> tuple[str, ...]:
+    """What is done to the thing that the subcommand names."""
+    if len(action) < 2 or action[-1] not in _NOUNS or action[-1] not in argv:
+        return ()
+    return argv[argv.index(action[-1]) + 1 :][:1]
 
 
 def _is_changing(word: str) -> bool:

@@ -301,7 +301,7 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "our way",
-        r"(?<!if )(?<!so )(?<!that )\bwe (?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|"
+        r"(?<!if )(?<!so )(?<!so that )\bwe (?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|"
         r"must not)\b",
         r"\bwe'?re (?:using|not)\b",
         r"\bstick (?:to|with)\b",

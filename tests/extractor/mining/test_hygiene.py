@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlore_extractor.mining.hygiene import is_mostly_pasted, prose, sentences
+from spanlore_extractor.mining.hygiene import is_mostly_pasted, prose, sentences, tells_of_own_doing
 
 
 def test_pasted_lines_are_left_out() -> None:
@@ -41,3 +41,17 @@ def test_nothing_is_invented(text: str) -> None:
     lines = {line.strip() for line in text.splitlines()}
 
     assert all(line in lines for line in prose(text).splitlines())
+
+
+@pytest.mark.parametrize(
+    "words", ["I installed bun", "i've just started the db, try again", "done", "we ran it by hand"]
+)
+def test_own_doing(words: str) -> None:
+    """The person did something."""
+    assert tells_of_own_doing(words)
+
+
+@pytest.mark.parametrize("words", ["look at a.py", "why not add it there?", "continue with the tests"])
+def test_what_only_directs(words: str) -> None:
+    """The agent is to do it."""
+    assert not tells_of_own_doing(words)

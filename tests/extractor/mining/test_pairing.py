@@ -7,6 +7,7 @@ from spanlore_extractor.mining.pairing import (
     is_bypass,
     is_probe,
     is_same_attempt,
+    is_same_command,
     match,
     word_distance,
 )
@@ -298,3 +299,38 @@ def test_another_script_is_another_attempt() -> None:
     one, other, again = tools(Told().run("python a.py", "boom", 1).run("python b.py", "", 1).run("python a.py", "", 1))
     assert not is_same_attempt(one, other)
     assert is_same_attempt(one, again)
+
+
+@pytest.mark.parametrize(
+    ("failing", "output", "fix"),
+    [
+        ("go build ./...", "missing go.sum entry for module providing package x/y", "go mod tidy"),
+        ("npm test", "sh: 1: vitest: not found", "npm ci"),
+        ("npx playwright test", "Please run:\n    npx playwright install", "npx playwright install chromium"),
+    ],
+)
+def test_what_installs_what_a_project_declares(failing: str, output: str, fix: str) -> None:
+    """It is the fix itself, although the output names another command or none."""
+    one, other = tools(Told().run(failing, output, 1).run(fix, "ok"))
+
+    found = match(one, other, ())
+
+    assert found and found.type is DeltaType.ENVIRONMENT and found.is_action
+
+
+def test_status_is_answered_by_what_was_set_up() -> None:
+    """The form of a command that only tells how things are is not what failed."""
+    told = Told().run("git status", "fatal: unable to read e536", 128).run("git read-tree HEAD").run("git status -s")
+    one, between, other = tools(told)
+
+    found = match(one, other, (between,))
+
+    assert found and found.type is DeltaType.ENVIRONMENT
+
+
+def test_the_same_command_line() -> None:
+    """What shapes its output aside."""
+    one, other, third = tools(Told().run("pytest -q").run("pytest -q 2>&1 | tail -5").run("pytest"))
+
+    assert is_same_command(one, other)
+    assert not is_same_command(one, third)

@@ -1,0 +1,83 @@
+"""Whether another command line asks for the same thing in another form: options more, another order, another package
+manager, a module in place of a file, the same target told otherwise. One pair at a time; `pairing` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from spanlore_extractor.mining.answer import MAX_LISTINGS, DeltaType, Match
+from spanlore_extractor.mining.session import ToolStep
+from spanlore_extractor.mining.shell import ShellLine, action_of, program_of
+
+MAX_ADDED_WORDS: Final = 6
+_MANAGERS: Final = (
+    frozenset({"npm", "pnpm", "yarn", "bun"}),
+    frozenset({"pip", "uv", "poetry", "pipenv", "pdm", "conda", "hatch"}),
+    frozenset({"docker", "podman", "nerdctl"}),
+    frozenset({"make", "just", "task", "mise"}),
+)
+"""Programs that do the same for different projects."""
+_INSTALL: Final = frozenset({"install", "ci", "i", "sync", "add"})
+
+
+def other_form(one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
+    """The rule by which `other` is `one` in another form, or None. `between` are the calls that stand between them."""
+    return _as_module(one, other) or _other_manager(one, other, between) or _another_way(one, other, between)
+
+
+def with_options(one: ShellLine, other: ShellLine) -> Match | None:
+    """The same words with options more, wherever they stand, or the same words in another order."""
+    before, after = one.last, other.last
+    if len(before) < 2 or before[0] != after[:1][0] or before == after or one.heredocs != other.heredocs:
+        return None
+    if sorted(before) == sorted(after):
+        return Match(DeltaType.USAGE, "the same words in another order")
+    added = list(after)
+    for word in before:
+        if word not in added:
+            return None
+        added.remove(word)
+    words = iter(after)
+    if not all(word in words for word in before) or len(added) > MAX_ADDED_WORDS:
+        return None
+    if not added[0].startswith("-") and not added[-1].startswith("-"):
+        return None
+    return Match(DeltaType.USAGE, f"the same command with `{' '.join(added)[:80]}`")
+
+
+def _as_module(one: ShellLine, other: ShellLine) -> Match | None:
+    """`python shop/cli.py`, `python -m shop.cli`."""
+    before, after = one.last, other.last
+    if program_of(before) != "python" or program_of(after) != "python" or "-m" not in after or len(before) < 2:
+        return None
+    module = after[after.index("-m") + 1 :][:1]
+    path = before[1].removesuffix(".py").removesuffix("/__main__").replace("/", ".").strip(".")
+    return Match(DeltaType.USAGE, "run as a module") if module and path and path.endswith(module[0]) else None
+
+
+def _other_manager(one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
+    """The same of another package manager or task runner (`npm ci`, `pnpm install`)."""
+    before, after = one.last, other.last
+    if len(before) < 2 or len(after) < 2 or before[0] == after[0] or len(between) > MAX_LISTINGS:
+        return None
+    if not any(before[0] in family and after[0] in family for family in _MANAGERS):
+        return None
+    was, is_now = ([word for word in argv[1:] if not word.startswith("-")] for argv in (before, after))
+    if not was or not is_now:
+        return None
+    is_same = was == is_now or (was[0] in _INSTALL and is_now[0] in _INSTALL and was[1:] == is_now[1:])
+    is_same = is_same or (was[:1] == ["run"] and was[1:] == is_now) or (is_now[:1] == ["run"] and is_now[1:] == was)
+    return Match(DeltaType.USAGE, f"`{after[0]}`, not `{before[0]}`") if is_same else None
+
+
+def _another_way(one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
+    """The very next call: the same subcommand for the same thing, told otherwise (`git checkout main` where another
+    worktree has it, `git checkout -b fix origin/main`)."""
+    before, after = one.last, other.last
+    action = action_of(before)
+    if between or len(action) < 2 or action_of(after) != action or before == after or one.heredocs != other.heredocs:
+        return None
+    words = [word for word in before[len(action) :] if len(word) >= 4 and not word.startswith("-")]
+    told = [word for word in words if any(word != given and (word in given or given in word) for given in after[2:])]
+    return Match(DeltaType.USAGE, f"the same for `{told[0]}` in another way") if told else None
