@@ -43,35 +43,21 @@ def remember(
     Raises:
         ValueError: nothing to remember, or too much; or an agent wants back what was ended.
     """
-    words = " ".join(text.split())
-    if not words:
-        raise ValueError("there is nothing to remember")
-    limit = MAX_STATEMENT_CHARS - len(_until(until_ns))
-    if len(words) > limit:
-        raise ValueError(f"{len(words)} characters are too many for one memory; say it in {limit}")
+    words = _fitting(text, until_ns)
     rule = rule_of(words)
     identity = memory_id(scope, Kind.EXPLICIT, rule.subject, rule.slot, rule.value)
     before = next((memory for memory in known if memory.id == identity), None)
-    is_users = by == ACTOR
-    has_end = before is not None and before.is_live and before.valid_to_ns > 0
-    says_so = before is not None and (not before.is_edited or words in before.text)
-    if before is not None and (before.is_shown or before.status is Status.QUARANTINED) and says_so and not has_end:
+    if before is not None and _stands(before, words, by):
         return []
-    if before is not None and not is_users:
-        if before.status is Status.CANDIDATE:
-            return []
-        raise ValueError(f"it was remembered before and is {before.status.value}; only the user brings it back")
     shape = shape_of(words)
-    status = Status.QUARANTINED if shape else Status.ACTIVE if is_users else Status.CANDIDATE
+    status = Status.QUARANTINED if shape else Status.ACTIVE if by == ACTOR else Status.CANDIDATE
     made = Memory(
         id=identity,
         kind=Kind.EXPLICIT,
         source=Source.EXPLICIT,
         status=status,
         scope=scope,
-        text=one_line(
-            f'{_ASKED[by]} to have this remembered{_until(until_ns)} ({day_of(now_ns)}): "{words}"', MAX_TEXT_CHARS
-        ),
+        text=_told(words, now_ns, by, until_ns),
         subject=rule.subject,
         slot=rule.slot,
         value=rule.value,
@@ -93,6 +79,34 @@ def remember(
     verb = Verb.QUARANTINED if shape else Verb.UPDATED if before else Verb.ADDED
     operations = [Operation(verb, made, made.note, by)]
     return [*operations, *supersede(made, known, by)] if status is Status.ACTIVE and not until_ns else operations
+
+
+def _fitting(text: str, until_ns: int) -> str:
+    words = " ".join(text.split())
+    if not words:
+        raise ValueError("there is nothing to remember")
+    limit = MAX_STATEMENT_CHARS - len(_until(until_ns))
+    if len(words) > limit:
+        raise ValueError(f"{len(words)} characters are too many for one memory; say it in {limit}")
+    return words
+
+
+def _stands(before: Memory, words: str, by: str) -> bool:
+    """Whether saying it again changes nothing."""
+    has_end = before.is_live and before.valid_to_ns > 0
+    says_so = not before.is_edited or words in before.text
+    if (before.is_shown or before.status is Status.QUARANTINED) and says_so and not has_end:
+        return True
+    if by == ACTOR:
+        return False
+    if before.status is Status.CANDIDATE:
+        return True
+    raise ValueError(f"it was remembered before and is {before.status.value}; only the user brings it back")
+
+
+def _told(words: str, now_ns: int, by: str, until_ns: int) -> str:
+    when = f"{_until(until_ns)} ({day_of(now_ns)})"
+    return one_line(f'{_ASKED[by]} to have this remembered{when}: "{words}"', MAX_TEXT_CHARS)
 
 
 def _until(until_ns: int) -> str:

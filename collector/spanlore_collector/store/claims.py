@@ -72,14 +72,19 @@ class Claims:
                 spans.add(self._requests[row.provider_request_id])
             spans.update(self._at_that_moment(row))
         if spans:
-            self._delete("inferences", f"span_id IN ({_quoted(spans)})")
-            self._delete("session_facts", f"span_id IN ({_quoted(spans)})")
-            self._delete("message_parts", f"span_id IN ({_quoted(spans)})")
-            for request in [request for request, span in self._requests.items() if span in spans]:
-                del self._requests[request]
-            for known in self._moments.values():
-                for span in spans & known.keys():
-                    del known[span]
+            self._delete_calls(spans)
+        self._delete_sessions(sessions)
+
+    def _delete_calls(self, spans: set[str]) -> None:
+        for table in ("inferences", "session_facts", "message_parts"):
+            self._delete(table, f"span_id IN ({_quoted(spans)})")
+        for request in [request for request, span in self._requests.items() if span in spans]:
+            del self._requests[request]
+        for known in self._moments.values():
+            for span in spans & known.keys():
+                del known[span]
+
+    def _delete_sessions(self, sessions: set[str]) -> None:
         for session in sessions:
             for table in _TABLES:
                 self._delete(table, f"{_REPORTED} AND session_id = {_text(session)}")
@@ -101,18 +106,9 @@ class Claims:
         out = []
         for rows in reports:
             row = rows.inference
-            if row is not None:
-                is_claimed = row.provider_request_id in requests or (
-                    not row.provider_request_id
-                    and any(
-                        known == _fingerprint(row) and abs(end - row.end_time) <= SAME_MOMENT_NS
-                        for known, end in moments
-                    )
-                )
-                if row.provider_request_id:
-                    requests.add(row.provider_request_id)
-            else:
-                is_claimed = rows.session_id in sessions
+            is_claimed = rows.session_id in sessions if row is None else _is_told(row, requests, moments)
+            if row is not None and row.provider_request_id:
+                requests.add(row.provider_request_id)
             if not is_claimed:
                 out.append(rows)
             elif not rows.is_from_log:
@@ -185,6 +181,13 @@ _REPORTED = f"source = '{lore.AGENT_TELEMETRY}'"
 
 def _fingerprint(row: InferenceRow) -> Fingerprint:
     return row.harness, row.input_tokens or 0, row.output_tokens or 0
+
+
+def _is_told(row: InferenceRow, requests: set[str], moments: list[tuple[Fingerprint, int]]) -> bool:
+    """Whether the call is another teller's: by the provider's request id, else by what it counted and when it ended."""
+    if row.provider_request_id:
+        return row.provider_request_id in requests
+    return any(known == _fingerprint(row) and abs(end - row.end_time) <= SAME_MOMENT_NS for known, end in moments)
 
 
 def _quoted(words: Iterable[str]) -> str:

@@ -54,11 +54,10 @@ def listing(
     """The memories of this repository and of the user."""
     if context.invoked_subcommand is not None:
         return
-    from spanlore.memory.categories import Category, category_of
+    from spanlore.memory.categories import Category
     from spanlore.memory.memory import Kind, Status
     from spanlore_collector.store.history import memories_as_of
     from spanlore_extractor.cli import views
-    from spanlore_extractor.memories.queue import is_only_counted
 
     _known_word("--kind", kind, [item.value for item in Kind])
     _known_word("--status", status, [item.value for item in Status])
@@ -67,17 +66,8 @@ def listing(
     at_ns = time_of_word(as_of, "--as-of") if as_of else 0
     with daemon() as (reader, client):
         found = memories_as_of(reader, at_ns) if at_ns else client.memories()
-    ended = () if everything or status else (Status.SUPERSEDED, Status.RETIRED, Status.FORGOTTEN)
-    kept = [
-        memory
-        for memory in found
-        if (scopes is None or memory.scope in scopes)
-        and memory.status not in ended
-        and (everything or status or kind or category or not is_only_counted(memory))
-        and kind in ("", memory.kind.value)
-        and status in ("", memory.status.value)
-        and category in ("", category_of(memory))
-    ]
+    kept = [memory for memory in found if scopes is None or memory.scope in scopes]
+    kept = _wanted(kept, kind, status, category, everything)
     kept = sorted(kept if at_ns else _looked_at(kept), key=views.listing_order)
     if as_json:
         print_json(
@@ -89,6 +79,25 @@ def listing(
         where = "" if scopes is None else f" for {' or '.join(sorted(scopes))}"
         what = " of that kind, status or category" if kind or status or category else ""
         typer.echo(f"Nothing is remembered{where}{what} yet. `spanlore mine` learns from recorded sessions.", err=True)
+
+
+def _wanted(memories: Iterable[Memory], kind: str, status: str, category: str, everything: bool) -> list[Memory]:
+    """Those of that kind, status and category ('' is any); what is over, and what only counts, when it is asked for."""
+    from spanlore.memory.categories import category_of
+    from spanlore.memory.memory import Status
+    from spanlore_extractor.memories.queue import is_only_counted
+
+    ended = () if everything or status else (Status.SUPERSEDED, Status.RETIRED, Status.FORGOTTEN)
+    is_filtered = everything or status or kind or category
+    return [
+        memory
+        for memory in memories
+        if memory.status not in ended
+        and (is_filtered or not is_only_counted(memory))
+        and kind in ("", memory.kind.value)
+        and status in ("", memory.status.value)
+        and category in ("", category_of(memory))
+    ]
 
 
 def why(memory_id: Id, as_json: Json = False) -> None:
