@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -90,23 +92,28 @@ def test_ten_thousand_sessions(site: WebProcess, tell: Tell) -> None:
 
 
 def test_three_thousand_spans(site: WebProcess, tell: Tell) -> None:
-    """One session of 3,000 spans: all rows of its timeline, and pages of its conversation."""
+    """One session of 3,000 spans: its first rows at once and every other by a piece that the page names; without
+    scripts all of them; and pages of its conversation."""
     html = _timed(site, f"/sessions/{LONG}", tell)
+    pieces = [unescape(piece) for piece in re.findall(r'data-later="([^"]+)"', html)]
+    fetched = [site.get(f"/sessions/{LONG}/{piece}").count("data-span=") for piece in pieces]
 
+    assert 100 < html.count("data-span=") < 300
     # The tools that the last call asked for were never answered.
-    assert html.count("data-span=") == TURNS * CALLS * 3 - 2
+    assert html.count("data-span=") + sum(fetched) == TURNS * CALLS * 3 - 2
+    assert _timed(site, f"/sessions/{LONG}?all=1", tell).count("data-span=") == TURNS * CALLS * 3 - 2
     assert "Turns 1–20 of 50" in _timed(site, f"/sessions/{LONG}?view=conversation", tell)
     assert "Turns 41–50 of 50" in _timed(site, f"/sessions/{LONG}?view=conversation&turn=45", tell)
 
 
 def test_three_thousand_spans_in_a_browser(site: WebProcess, browser: Browser, tell: Tell) -> None:
-    """It is drawn, and keys move through it at once."""
+    """It is drawn, keys move through it at once, also to rows that are not there yet, and all rows come in the end."""
     with visiting(browser, site.login_url) as visitor:
         page = visitor.page
         page.goto(f"{site.url}/sessions/{LONG}")
         expect(page.locator("section.turn")).to_have_count(TURNS)
         entry = "performance.getEntriesByType('navigation')[0]"
-        tell(f"{page.evaluate(f'{entry}.responseEnd'):8.0f} ms until the browser has 3,000 rows")
+        tell(f"{page.evaluate(f'{entry}.responseEnd'):8.0f} ms until the browser has the first rows")
         tell(f"{page.evaluate(f'{entry}.loadEventEnd'):8.0f} ms until they are drawn")
         began = time.perf_counter()
         for _ in range(40):
@@ -116,8 +123,28 @@ def test_three_thousand_spans_in_a_browser(site: WebProcess, browser: Browser, t
         page.keyboard.press("Enter")
         expect(page.locator("#panel")).to_contain_text("moved")
         shoot(page, "three-thousand-spans-light")
+        page.locator("section.turn").last.scroll_into_view_if_needed()
+        expect(page.get_by_text("make shelf-49-18", exact=True)).to_be_visible()
+        expect(page.locator("#timeline [data-later]")).to_have_count(0)
+        expect(page.locator("a.bar")).to_have_count(TURNS * CALLS * 3 - 2)
+        page.goto(f"{site.url}/sessions/{LONG}?view=conversation")
+        expect(page.locator(".talk-turn")).to_have_count(20)
+        page.locator("#talk .later").first.scroll_into_view_if_needed()
+        expect(page.get_by_text("make shelf-2-3", exact=True)).to_be_attached()
         page.goto(f"{site.url}/sessions")
         shoot(page, "ten-thousand-sessions-light")
+
+
+def test_keys_reach_failures_that_are_not_drawn_yet(site: WebProcess, browser: Browser) -> None:
+    """The next failure is in a turn whose rows were never fetched: the key fetches them."""
+    with visiting(browser, site.login_url) as visitor:
+        page = visitor.page
+        page.add_init_script("IntersectionObserver = class { observe() {} }; requestIdleCallback = () => 0;")
+        page.goto(f"{site.url}/sessions/{LONG}")
+        assert page.locator("#timeline [data-later]").count() > 40
+        for turn in range(6):
+            page.keyboard.press("x")
+            expect(page.locator("a.bar:focus")).to_contain_text(f"make shelf-{turn}-7")
 
 
 def _timed(site: WebProcess, path: str, tell: Tell) -> str:

@@ -17,6 +17,10 @@ from spanlore_collector.store.views import Row, RowSource
 from spanlore_dashboards.web.one_session import Part, read_parts
 
 TURNS_A_PAGE: Final = 20
+CHUNK_SPANS: Final = 30
+"""Of a turn, drawn or fetched later at once: model calls and tools, a sub-agent's with the call that started it."""
+SHOWN_SPANS: Final = 60
+"""Drawn with the page; the rest comes when somebody gets near it."""
 HEAD_CHARS: Final = 8_000
 
 
@@ -74,20 +78,89 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
+class TalkChunk:
+    """Some steps of a turn."""
+
+    number: int
+    """In its turn, from 0."""
+    steps: int
+    failures: int
+    spoken: Spoken | None
+    """None: not drawn yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class TalkTurn:
+    """A turn in chunks."""
+
+    row: Row
+    chunks: tuple[TalkChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TalkPage:
     """Some turns of a session."""
 
-    turns: list[Spoken]
+    turns: list[TalkTurn]
     first: int
     """Index of the first of them, from 0."""
     total: int
 
 
-def read_talk(source: RowSource, session_id: str, turns: Sequence[TurnNode], first: int) -> TalkPage:
-    """The turns from `first` on, `TURNS_A_PAGE` of them, with their content."""
+def read_talk(
+    source: RowSource,
+    session_id: str,
+    turns: Sequence[TurnNode],
+    first: int,
+    span_id: str = "",
+    *,
+    is_whole: bool = False,
+) -> TalkPage:
+    """The turns from `first` on, `TURNS_A_PAGE` of them, the first chunks and that with the span with their content;
+    all of them if the whole is wanted."""
     shown = turns[first : first + TURNS_A_PAGE]
-    parts = read_parts(source, session_id, span_ids(shown), HEAD_CHARS)
-    return TalkPage([_spoken(turn, parts) for turn in shown], first, len(turns))
+    cut = [(turn, chunked(turn)) for turn in shown]
+    drawn, wanted = 0, list[TurnNode]()
+    for chunk in (chunk for _, chunks in cut for chunk in chunks):
+        ids = list(span_ids([chunk]))
+        if is_whole or drawn < SHOWN_SPANS or span_id in ids:
+            wanted.append(chunk)
+            drawn += len(ids)
+    parts = read_parts(source, session_id, span_ids(wanted), HEAD_CHARS)
+    are_drawn = {id(chunk) for chunk in wanted}
+
+    def told(chunks: list[TurnNode]) -> tuple[TalkChunk, ...]:
+        return tuple(_talk_chunk(n, one, parts if id(one) in are_drawn else None) for n, one in enumerate(chunks))
+
+    return TalkPage([TalkTurn(turn.row, told(chunks)) for turn, chunks in cut], first, len(turns))
+
+
+def read_chunk(source: RowSource, session_id: str, turn: TurnNode, number: int) -> TalkChunk | None:
+    """One chunk of a turn with its content; None when the turn has no such chunk."""
+    chunks = chunked(turn)
+    if not 0 <= number < len(chunks):
+        return None
+    parts = read_parts(source, session_id, span_ids([chunks[number]]), HEAD_CHARS)
+    return _talk_chunk(number, chunks[number], parts)
+
+
+def chunked(turn: TurnNode) -> list[TurnNode]:
+    """The turn in pieces of about `CHUNK_SPANS`; calls without their model call stand in the last one."""
+    out, held = [TurnNode(turn.row)], 0
+    for chat in turn.chats:
+        if held >= CHUNK_SPANS:
+            out.append(TurnNode(turn.row))
+            held = 0
+        out[-1].chats.append(chat)
+        held += 1 + sum(1 + sum(1 for _ in span_ids(tool.turns)) for tool in chat.tools)
+    out[-1].tools.extend(turn.tools)
+    return out
+
+
+def _talk_chunk(number: int, chunk: TurnNode, parts: Mapping[str, list[Part]] | None) -> TalkChunk:
+    tools = [*chunk.tools, *(tool for chat in chunk.chats for tool in chat.tools)]
+    failures = sum(tool.row["outcome"] == "failure" for tool in tools)
+    return TalkChunk(number, len(chunk.chats), failures, None if parts is None else _spoken(chunk, parts))
 
 
 def span_ids(turns: Iterable[TurnNode]) -> Iterator[str]:

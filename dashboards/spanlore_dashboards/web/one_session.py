@@ -25,8 +25,6 @@ class OneSession:
     row: Row
     turns: list[TurnNode]
     models: list[str]
-    heads: dict[str, str]
-    """Span id → the beginning of what a model said, or of what a tool was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +74,23 @@ def read_session(source: SessionSource, session_id: str) -> OneSession | None:
         if inference["request_model"]:
             counts[inference["request_model"]] = counts.get(inference["request_model"], 0) + 1
     models = sorted(counts, key=lambda name: -counts[name])
-    return OneSession(row, build_tree(spans), models, _heads(source, session_id))
+    return OneSession(row, build_tree(spans), models)
 
 
-def _heads(source: RowSource, session_id: str) -> dict[str, str]:
+def read_heads(source: RowSource, session_id: str, span_ids: Iterable[str]) -> dict[str, str]:
+    """Span id → the beginning of what a model said, or of what a tool was given."""
+    wanted = sorted(set(span_ids))
+    if not wanted:
+        return {}
     rows = source.rows(
         "SELECT span_id, direction, head FROM (SELECT span_id, direction, content_hash, message_index, part_index "
-        "FROM message_parts WHERE session_id = {session:String} AND "
+        f"FROM message_parts WHERE {_THESE} AND "
         "(direction = 'arguments' OR (direction = 'output' AND type = 'text')) "
         "ORDER BY span_id, message_index, part_index LIMIT 1 BY span_id) AS p LEFT ANY JOIN "
         "(SELECT hash, substringUTF8(body, 1, {head:UInt32}) AS head FROM content WHERE hash IN "
-        "(SELECT content_hash FROM message_parts WHERE session_id = {session:String} "
+        f"(SELECT content_hash FROM message_parts WHERE {_THESE} "
         "AND direction IN ('arguments', 'output'))) AS c ON c.hash = p.content_hash",
-        {"session": session_id, "head": LINE_CHARS},
+        {"session": session_id, "spans": wanted, "head": LINE_CHARS},
     )
     return {
         row["span_id"]: given_in_short(row["head"]) if row["direction"] == "arguments" else row["head"] for row in rows

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from spanlore.figures import one_line
@@ -22,6 +21,10 @@ IDLE_NS: Final = 5_000_000_000
 CUT_SHARE: Final = 0.012
 """Width of a cut in the overview, as a share of what is shown."""
 MAX_INDENT: Final = 7
+CHUNK_ROWS: Final = 100
+"""Rows of a turn that are drawn, or fetched later, at once."""
+SHOWN_ROWS: Final = 120
+"""Drawn with the page; the rest comes when somebody gets near it."""
 SIDE: Final = "side"
 
 
@@ -66,6 +69,25 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows of a section."""
+
+    turn: str
+    """The section's key."""
+    first: int
+    """Index of the first of them in the section."""
+    bars: tuple[Bar, ...]
+    is_drawn: bool
+    summary: str
+    """Changes when anything in it does, or the section's scale."""
+
+    @property
+    def failures(self) -> int:
+        """Rows that failed: so that a key finds the next one before it is drawn."""
+        return sum(bar.outcome == "failure" for bar in self.bars)
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """One turn with all that it did."""
 
@@ -86,6 +108,8 @@ class Section:
     bars: tuple[Bar, ...]
     summary: str
     """Changes when anything in it does."""
+    chunks: tuple[Chunk, ...] = ()
+    """The same rows in pieces; see `windowed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +145,6 @@ class _Scale:
 
 @dataclass(slots=True)
 class _Count:
-    heads: Mapping[str, str]
     chats: int = 0
     tools: int = 0
     failures: int = 0
@@ -130,12 +153,49 @@ class _Count:
     bars: list[Bar] = field(default_factory=list)
 
 
-def sections(turns: Iterable[TurnNode], heads: Mapping[str, str] = MappingProxyType({})) -> list[Section]:
-    """One section a turn in order of time; side calls together in the last one. `heads` are what rows say, by span."""
+def sections(turns: Iterable[TurnNode]) -> list[Section]:
+    """One section a turn in order of time; side calls together in the last one."""
     found = list(turns)
-    out = [_section([turn], heads) for turn in found if turn.row["end"] != "none"]
+    out = [_section([turn]) for turn in found if turn.row["end"] != "none"]
     beside = [turn for turn in found if turn.row["end"] == "none"]
-    return [*out, _section(beside, heads)] if beside else out
+    return [*out, _section(beside)] if beside else out
+
+
+def windowed(
+    found: Iterable[Section], span_id: str = "", *, is_live: bool = False, is_whole: bool = False
+) -> list[Section]:
+    """The sections in chunks. Drawn are the first ones, that with the span, and of a live session the last; all of them
+    if the whole is wanted."""
+    out, drawn = list[Section](), 0
+    for section in found:
+        chunks = []
+        for first in range(0, len(section.bars), CHUNK_ROWS):
+            bars = section.bars[first : first + CHUNK_ROWS]
+            is_drawn = is_whole or drawn < SHOWN_ROWS or (span_id != "" and any(bar.span_id == span_id for bar in bars))
+            drawn += len(bars) if is_drawn else 0
+            chunks.append(Chunk(section.key, first, bars, is_drawn, _summary(section.duration_ns, bars)))
+        out.append(replace(section, chunks=tuple(chunks)))
+    newest = next((section for section in reversed(out) if section.key != SIDE), None)
+    if is_live and newest is not None and newest.chunks:
+        last = replace(newest.chunks[-1], is_drawn=True)
+        out[out.index(newest)] = replace(newest, chunks=(*newest.chunks[:-1], last))
+    return out
+
+
+def with_heads(chunk: Chunk, heads: Mapping[str, str]) -> Chunk:
+    """The chunk with what its rows say; `heads` by span."""
+    return replace(chunk, bars=tuple(_said(bar, heads.get(bar.span_id, "")) for bar in chunk.bars))
+
+
+def _said(bar: Bar, head: str) -> Bar:
+    if not head or bar.kind == "turn" or (bar.kind == "tool" and bar.detail):
+        return bar
+    return replace(bar, detail=one_line(head, 160) or bar.detail)
+
+
+def _summary(scale: object, bars: Iterable[Bar]) -> str:
+    state = f"{scale} {[(bar.span_id, bar.outcome, bar.duration_ns) for bar in bars]}"
+    return hashlib.blake2b(state.encode(), digest_size=6).hexdigest()
 
 
 def overview(turns: Iterable[TurnNode]) -> Overview:
@@ -222,15 +282,14 @@ def _key(turn: TurnNode) -> str:
     return turn.row["span_id"] or "side"
 
 
-def _section(turns: list[TurnNode], heads: Mapping[str, str]) -> Section:
+def _section(turns: list[TurnNode]) -> Section:
     spans = [_span_of(row) for turn in turns for _, row in _rows(turn, 0)] + [_span_of(turn.row) for turn in turns]
     scale = _Scale(min(start for start, _ in spans), max(end for _, end in spans))
-    count = _Count(heads)
+    count = _Count()
     for turn in turns:
         _fill(turn, 0, scale, count)
     row = turns[0].row
     is_side = row["end"] == "none"
-    state = f"{row['end']} {scale.end_ns} {[(bar.span_id, bar.outcome, bar.duration_ns) for bar in count.bars]}"
     return Section(
         key="side" if is_side else _key(turns[0]),
         title="Beside the turns" if is_side else f"Turn {int(row['turn_index']) + 1}",
@@ -246,13 +305,13 @@ def _section(turns: list[TurnNode], heads: Mapping[str, str]) -> Section:
         tokens=count.tokens,
         cost_usd=count.cost_usd,
         bars=tuple(count.bars),
-        summary=hashlib.blake2b(state.encode(), digest_size=6).hexdigest(),
+        summary=_summary((row["end"], scale.end_ns), count.bars),
     )
 
 
 def _fill(turn: TurnNode, depth: int, scale: _Scale, count: _Count) -> None:
     for chat in turn.chats:
-        count.bars.append(_chat_bar(chat, depth, scale, count.heads))
+        count.bars.append(_chat_bar(chat, depth, scale))
         count.chats += 1
         count.tokens += int(chat.row["input_tokens"] or 0) + int(chat.row["output_tokens"] or 0)
         if chat.row["cost_usd"] is not None:
@@ -275,7 +334,7 @@ def _add_tool(tool: ToolNode, depth: int, scale: _Scale, count: _Count) -> None:
             "tool",
             depth,
             row["tool_name"],
-            one_line(row["command"] or count.heads.get(row["span_id"]), 160),
+            one_line(row["command"], 160),
             row["outcome"],
             start,
             round(end - start, 3),
@@ -309,7 +368,7 @@ def _add_agent(turn: TurnNode, depth: int, scale: _Scale, count: _Count) -> None
     _fill(turn, depth + 1, scale, count)
 
 
-def _chat_bar(chat: ChatNode, depth: int, scale: _Scale, heads: Mapping[str, str]) -> Bar:
+def _chat_bar(chat: ChatNode, depth: int, scale: _Scale) -> Bar:
     row = chat.row
     start, end = _span_of(row)
     left = scale.at(start)
@@ -319,8 +378,7 @@ def _chat_bar(chat: ChatNode, depth: int, scale: _Scale, heads: Mapping[str, str
         "chat" if row["call_class"] in ("main", "subagent", "unknown", "") else SIDE,
         depth,
         row["request_model"] or "model call",
-        one_line(heads.get(row["span_id"]), 160)
-        or ("" if row["call_class"] in ("main", "subagent") else str(row["call_class"]).replace("_", " ")),
+        "" if row["call_class"] in ("main", "subagent") else str(row["call_class"]).replace("_", " "),
         "failure" if row["error_type"] else "success",
         left,
         round(scale.at(end) - left, 3),

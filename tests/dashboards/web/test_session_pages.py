@@ -139,3 +139,18 @@ def test_a_session_past_its_days(site: WebProcess, web_collector: CollectorProce
     assert "Its summary stays" in html and "- &lt;b&gt;never&lt;/b&gt; at night" in html
     assert 'href="/sessions/past%20its%2Fdays"' in found
     assert site.send("GET", "/sessions/no-such", site.cookie).status == 404
+
+
+def test_pieces_of_a_timeline_and_of_a_conversation(site: WebProcess) -> None:
+    """What a script fetches is what the page would have drawn; what is not there is 404."""
+    html = site.get(BASE)
+    first = re.findall(r'id="turn-(\w+)"', html)[0]
+    rows = re.findall(r'data-span="(\w+)"', site.get(f"{BASE}/rows?at={first}:0"))
+
+    assert rows == re.findall(r'data-span="(\w+)"', html)[: len(rows)]
+    assert len(rows) > 10
+    assert "The shelf test is flaky." in site.get(f"{BASE}/talk?turn={first}&chunk=0")
+    for path in ("rows", "rows?at=x:0", f"rows?at={first}:5000", f"rows?at={first}:x", f"rows?at={first}:0&at=x:1"):
+        assert site.send("GET", f"{BASE}/{path}", site.cookie).status == 404
+    for path in ("talk", "talk?turn=x&chunk=0", f"talk?turn={first}&chunk=99", f"talk?turn={first}&chunk=-1"):
+        assert site.send("GET", f"{BASE}/{path}", site.cookie).status == 404

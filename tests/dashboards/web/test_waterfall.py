@@ -2,7 +2,15 @@
 
 from spanlore_collector.store.session_tree import build_tree
 from spanlore_collector.store.views import SessionSpans
-from spanlore_dashboards.web.waterfall import overview, sections
+from spanlore_dashboards.web.waterfall import (
+    CHUNK_ROWS,
+    SHOWN_ROWS,
+    Section,
+    overview,
+    sections,
+    windowed,
+    with_heads,
+)
 from support.session_rows import SECOND_NS, inference_row, tool_row, turn_row
 
 HOUR_NS = 3600 * SECOND_NS
@@ -107,3 +115,51 @@ def test_the_summary_changes_with_what_is_in_it() -> None:
 
     assert summary() == summary()
     assert len({summary(), summary(tool_row()), summary(tool_row(outcome="success"))}) == 3
+
+
+def long_session(rows: int = 1_000) -> list[Section]:
+    """Two turns of so many model calls each."""
+    turns = [turn_row(f"a{n}", turn_index=n, start_time_ns=n, end_time_ns=n + 1) for n in range(2)]
+    calls = [
+        inference_row(f"b{n}-{m}", parent_span_id=f"a{n}", step_index=m, start_time_ns=m, end_time_ns=m + 1)
+        for n in range(2)
+        for m in range(rows)
+    ]
+    return sections(build_tree(SessionSpans(turns, calls, [])))
+
+
+def drawn(found: list[Section]) -> list[tuple[str, int]]:
+    return [(chunk.turn, chunk.first) for section in found for chunk in section.chunks if chunk.is_drawn]
+
+
+def test_a_long_session_is_drawn_in_parts() -> None:
+    """The first rows, the ones around the span that is asked for, and of a running session the newest."""
+    found = long_session()
+    first = [("a0", low) for low in range(0, SHOWN_ROWS, CHUNK_ROWS)]
+
+    assert drawn(windowed(found)) == first
+    assert drawn(windowed(found, "b1-555")) == [*first, ("a1", 500)]
+    assert drawn(windowed(found, is_live=True)) == [*first, ("a1", 900)]
+    assert len(drawn(windowed(found, is_whole=True))) == 20
+    rows = [bar for section in windowed(found) for chunk in section.chunks for bar in chunk.bars]
+    assert rows == [bar for section in found for bar in section.bars]
+
+
+def test_a_part_tells_when_it_changes() -> None:
+    """Only where a row or the turn's scale is another one."""
+    before, after = windowed(long_session(150))[0].chunks, windowed(long_session(151))[0].chunks
+    same = windowed(long_session(150))[0].chunks
+
+    assert [chunk.summary for chunk in before] == [chunk.summary for chunk in same]
+    assert before[1].summary != after[1].summary
+
+
+def test_rows_say_what_was_said() -> None:
+    """A tool keeps its command; a model call says its answer's beginning."""
+    tree = build_tree(SessionSpans([turn_row()], [inference_row()], [tool_row(), tool_row("cc01", command="")]))
+    (chunk,) = windowed(sections(tree))[0].chunks
+    command = chunk.bars[1].detail
+    told = with_heads(chunk, {bar.span_id: f"said\n{n}" for n, bar in enumerate(chunk.bars)})
+
+    assert [bar.detail for bar in told.bars] == ["said 0", command, "said 2"]
+    assert command

@@ -37,7 +37,8 @@
   addEventListener("pageshow", () => all("form[data-auto] :disabled").forEach((field) => { field.disabled = false; }));
 
   // --- rows ---------------------------------------------------------------------------------------------------
-  const rows = () => all("[data-row]").filter((row) => row.offsetParent !== null);
+  const isSeen = (row) => row.matches("a.bar, [data-later]") || row.offsetParent !== null;
+  const rows = () => all("[data-row], [data-later]").filter(isSeen);
   const rowOf = (element) => element?.closest?.("[data-row]") ?? null;
   let chosen = null;
   const focusRow = (row) => {
@@ -48,13 +49,61 @@
     target.scrollIntoView({ block: "nearest" });
     if (row.dataset.span && $("#split")?.classList.contains("open")) openSoon(row);
   };
+  const failed = (row) => row.classList.contains("failure");
   const step = (by, accept = () => true) => {
     const list = rows();
     const at = list.indexOf(rowOf(document.activeElement) ?? $(".bar.on") ?? (list.includes(chosen) ? chosen : null));
     for (let n = at < 0 && by < 0 ? list.length - 1 : at + by; n >= 0 && n < list.length; n += by) {
-      if (accept(list[n])) return focusRow(list[n]);
+      const place = list[n];
+      if (place.dataset.later) {
+        if (accept === failed && place.dataset.failures === "0") continue;
+        load(place).then((isThere) => isThere && step(by, accept));
+        return;
+      }
+      if (accept(place)) return focusRow(place);
     }
   };
+
+  // --- what comes later -----------------------------------------------------------------------------------------
+  // A long session's page has its first rows; others are fetched when they come near, and those of a timeline also
+  // while nothing else is to be done, so that the browser's own search finds them.
+  const FILLED_ROWS = 5000, AT_ONCE = 8, NEAR = "1200px";
+  const loading = new WeakMap();
+  const fetched = async (places) => {
+    const fields = places.map((place) => place.dataset.later.split("?")[1]).join("&");
+    const [kind] = places[0].dataset.later.split("?");
+    try {
+      const answer = await fetch(`${places[0].closest("[data-base]").dataset.base}/${kind}?${fields}`);
+      if (!answer.ok) return false;
+      const made = document.createElement("template");
+      made.innerHTML = await answer.text();
+      const pieces = [...made.content.children];
+      if (pieces.length !== places.length) return false;
+      places.forEach((place, n) => place.isConnected && place.replaceWith(pieces[n]));
+      const span = new URLSearchParams(location.search).get("span");
+      if (span) document.getElementById(`s-${span}`)?.classList.add("on");
+      return true;
+    } catch { return false; /* the daemon is away; the link in its place still works */ }
+  };
+  const load = (...places) => {
+    const [first] = places;
+    if (!loading.has(first)) {
+      const done = fetched(places).finally(() => places.forEach((place) => loading.delete(place)));
+      places.forEach((place) => loading.set(place, done));
+    }
+    return loading.get(first);
+  };
+  const near = new IntersectionObserver(
+    (seen) => seen.filter((entry) => entry.isIntersecting).forEach((entry) => load(entry.target)), { rootMargin: NEAR });
+  const watch = () => all("[data-later]").forEach((place) => near.observe(place));
+  const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
+  const fill = () => {
+    const places = all("#timeline [data-later]").filter((place) => !loading.has(place)).slice(0, AT_ONCE);
+    if (!places.length || document.hidden || document.getElementsByClassName("bar").length > FILLED_ROWS) return;
+    load(...places).then((isThere) => isThere && whenIdle(fill, { timeout: 1000 }));
+  };
+  watch();
+  addEventListener("load", () => setTimeout(() => whenIdle(fill), 300));
 
   // --- the panel ----------------------------------------------------------------------------------------------
   const split = $("#split"), panel = $("#panel"), timeline = $("#timeline");
@@ -104,7 +153,23 @@
   // Only the turns that changed are exchanged, so the place on the page and the open span stay.
   const POLL_MS = 2000;
   let etag = "";
+  // Rows that are there stay: those that did not change, and changed ones until their new ones have come.
+  const renew = (old, fresh) => {
+    const known = new Map(all(".bars", old).map((bars) => [bars.dataset.first, bars]));
+    for (const bars of all(".bars", fresh)) {
+      const before = known.get(bars.dataset.first);
+      if (!before || before.classList.contains("later")) continue;
+      if (before.dataset.sum !== bars.dataset.sum) {
+        if (!bars.dataset.later) continue;
+        before.dataset.later = bars.dataset.later;
+        before.dataset.sum = bars.dataset.sum;
+      }
+      bars.replaceWith(before);
+    }
+    old.replaceWith(fresh);
+  };
   const exchange = (html) => {
+    const focused = document.activeElement?.id;
     const fresh = document.createElement("div");
     fresh.innerHTML = html;
     const current = new Map(all("section.turn", timeline).map((section) => [section.id, section]));
@@ -115,12 +180,14 @@
       for (const section of fresher) {
         const old = current.get(section.id);
         if (!old) timeline.append(section);
-        else if (old.dataset.sum !== section.dataset.sum) old.replaceWith(section);
+        else if (old.dataset.sum !== section.dataset.sum) renew(old, section);
       }
       $(".strip-box", timeline)?.replaceWith($(".strip-box", fresh));
     }
     const span = new URLSearchParams(location.search).get("span");
     if (span) mark(span);
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    watch();
   };
   const poll = async () => {
     if (document.hidden) return;
@@ -157,7 +224,6 @@
     if (next) next.scrollIntoView();
     else if (link) location.assign(link.href);
   };
-  const failed = (row) => row.classList.contains("failure");
   let isGoing = false;
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
