@@ -2,7 +2,8 @@
 
 A counter has a name and a reason. Names: `requests` (by kind), `captured` (records fsynced into the spool: exchanges,
 and `idle_turn`s), `shipped` (records the collector acknowledged), `lost` (could not be captured or kept), `stripped`
-(kept without its content), `not_captured` (on purpose), `passthrough` (a fault of ours; the agent's bytes went out
+(kept without its content), `cut_off` (under way when the proxy was killed: their clients saw the connection break),
+`not_captured` (on purpose), `passthrough` (a fault of ours; the agent's bytes went out
 untouched), `refused` (requests to a base URL that is none), `skipped` (why nothing was injected), `injected`
 (requests), `prefix_changed` (requests whose beginning would have changed by our doing; stays 0), `tunnelled`
 (connections never decrypted), `retried` (deliveries), `degraded` (a convenience of ours that failed: restart state,
@@ -22,6 +23,7 @@ CAPTURED: Final = "captured"
 SHIPPED: Final = "shipped"
 LOST: Final = "lost"
 STRIPPED: Final = "stripped"
+CUT_OFF: Final = "cut_off"
 NOT_CAPTURED: Final = "not_captured"
 PASSTHROUGH: Final = "passthrough"
 REFUSED: Final = "refused"
@@ -35,8 +37,7 @@ DEGRADED: Final = "degraded"
 TOTAL: Final = "total"
 """The reason of a counter that has none."""
 PROXY_KILLED: Final = "proxy_killed"
-"""A reason: of `lost`, exchanges that were answered and not yet durable when the proxy was killed, and could not be had
-back; of `not_captured`, those that were under way then, whose clients saw the connection break."""
+"""A reason of `lost`: answered, not yet durable when the proxy was killed, and not to be had back."""
 MAX_REASONS: Final = 200
 """Of one counter; what comes on top is counted as `other`, so a hostile peer cannot grow the table."""
 

@@ -162,7 +162,7 @@ class Recorder:
             _log.error("%d exchanges were answered, and lost when the proxy was killed", lost)
             self._counts.add(counters.LOST, counters.PROXY_KILLED, lost)
         if running:
-            self._counts.add(counters.NOT_CAPTURED, counters.PROXY_KILLED, running)
+            self._counts.add(counters.CUT_OFF, amount=running)
         if found.captured:
             _log.warning("%d exchanges that the killed proxy had not recorded are recorded now", len(found.captured))
         if self._tally is not None:

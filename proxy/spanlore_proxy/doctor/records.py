@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from spanlore_proxy.capture.counters import PROXY_KILLED
 from spanlore_proxy.doctor.finding import Finding, Severity
 from spanlore_proxy.doctor.scene import Scene, StoreSilentError
 from spanlore_proxy.launch.status import completeness as counted
@@ -62,6 +63,9 @@ def completeness(scene: Scene) -> Iterator[Finding]:
     whole = counted(scene.proxy)
     says = f"{whole['captured']} captured, {whole['shipped']} in the store, {whole['waiting']} on their way"
     bad = _reasons(whole["lost"])
+    if killed := whole["lost"].get(PROXY_KILLED):
+        bad += f" ({killed} exchanges were answered but lost when the proxy was killed)"
+    cut_off = sum(counters.get("cut_off", {}).values())
     stripped, past = _reasons(counters.get("stripped", {})), _reasons(counters.get("passthrough", {}))
     if bad:
         do = "the reasons count since the installation; `spanlore status` shows them, the proxy's log says when"
@@ -72,6 +76,9 @@ def completeness(scene: Scene) -> Iterator[Finding]:
     if past:
         says_more = f"requests that went through untouched for a fault of ours: {past}"
         yield Finding("completeness", Severity.WARNING, says_more, f"please report it; {scene.paths.log_dir}/proxy.log")
+    if cut_off:
+        says_more = f"{cut_off} requests were under way when the proxy was killed: their agents saw it break off"
+        yield Finding("completeness", Severity.NOTE, says_more, f"look into {scene.paths.log_dir}/proxy.log for why")
     if not bad and not stripped and not past:
         yield Finding("completeness", Severity.OK, f"{says}, nothing lost")
 

@@ -62,6 +62,7 @@ def _capture(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {whole['captured']} exchanges captured, {whole['shipped']} in the store, {whole['waiting']} waiting"
     yield f"  lost: {_reasons(whole['lost'])}"
     for name, words in (
+        ("cut_off", "under way when the proxy was killed"),
         ("not_captured", "left out on purpose"),
         ("passthrough", "passed through because of a fault of ours"),
         ("stripped", "kept without content, the spool was full"),

@@ -71,6 +71,16 @@ def test_the_spool(running: Scene, spool: dict[str, int], trouble: str, severity
     assert (finding.severity, word in finding.says) == (severity, True)
 
 
+def test_what_a_killed_proxy_cost_is_told(scene: Make) -> None:
+    """What was answered and is lost, and, as a note, what was cut off."""
+    counters = {"captured": {"total": 5}, "shipped": {"total": 5}, "lost": {"proxy_killed": 2}, "cut_off": {"total": 3}}
+    lost, cut_off = records.completeness(scene(proxy={"counters": counters}))
+
+    assert lost.says.endswith("lost: 2 proxy_killed (2 exchanges were answered but lost when the proxy was killed)")
+    assert "3 requests were under way" in cut_off.says
+    assert (lost.severity, cut_off.severity) == (Severity.WARNING, Severity.NOTE)
+
+
 def test_losses_are_told_by_reason(scene: Make) -> None:
     """Lost, kept without content, passed through: each with its number and reason."""
     counters = {
