@@ -23,7 +23,7 @@ from spanlore.heap import bound_heap, release_heap
 from spanlore.settings import Paths, Settings, SettingsError, child_environment, load_settings
 from spanlore_proxy.capture.quiet import quiet_loop
 
-SWITCH_INTERVAL_S: Final = 0.0005
+SWITCH_INTERVAL_S: Final = 0.0002
 """How long the recorder's thread may hold the interpreter while the event loop wants it (default 5 ms)."""
 
 MAX_FILES: Final = 10_240

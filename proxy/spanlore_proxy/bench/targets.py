@@ -26,6 +26,9 @@ START_TIMEOUT_S = 60.0
 MEMORIES = 200
 POSTED_AT_ONCE = 500
 SETTLE_S = 60.0
+"""Without any progress."""
+LOOK_S = 1.2
+"""The file is at most a second old, so two equal readings further apart than that are the truth."""
 COUNTED = ("requests", "injected", "captured", "shipped", "lost", "passthrough")
 
 
@@ -45,25 +48,30 @@ class Stage:
         return {"bare mitmdump": self.bare_pid, "supervisor": daemon["pid"], **ours}
 
     def settled(self) -> dict[str, int]:
-        """The proxy's counters by name, once they stand still and nothing is under way any more, or after `SETTLE_S`.
-
-        The file is at most a second old, so two equal readings further apart than that are the truth.
-        """
-        deadline = time.monotonic() + SETTLE_S
-        before: dict[str, int] = {}
-        while True:
-            status = json.loads(self.paths.proxy_status_file.read_text())
-            counts = {name: sum(status["counters"].get(name, {}).values()) for name in COUNTED}
-            under_way = status["running"] + status["queue_bytes"] + status["spool"]["records"]
-            if (counts == before and not under_way) or time.monotonic() > deadline:
-                return counts
-            before = counts
-            time.sleep(1.2)
+        """The proxy's counters by name, once they stand still and nothing is under way any more: the spool is delivered
+        however long that takes. After `SETTLE_S` in which nothing moved, as they are then."""
+        return drained(self.paths.proxy_status_file)
 
     def resident_bytes(self) -> dict[str, int]:
         """Of proxy and collector."""
         pids = self.pids
         return {name: psutil.Process(pids[name]).memory_info().rss for name in ("proxy", "collector")}
+
+
+def drained(status_file: Path, look_s: float = LOOK_S, patience_s: float = SETTLE_S) -> dict[str, int]:
+    """The counters in the proxy's status file, see `Stage.settled`."""
+    moved = time.monotonic()
+    before: dict[str, int] = {}
+    while True:
+        status = json.loads(status_file.read_text())
+        counts = {name: sum(status["counters"].get(name, {}).values()) for name in COUNTED}
+        under_way = status["running"] + status["queue_bytes"] + status["spool"]["records"]
+        if counts == before and (not under_way or time.monotonic() - moved > patience_s):
+            return counts
+        if counts != before:
+            moved = time.monotonic()
+        before = counts
+        time.sleep(look_s)
 
 
 @contextlib.contextmanager

@@ -109,6 +109,11 @@ class HeldExchanges:
         self._places: dict[str, _Place] = {}
         self._lock = threading.Lock()
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether there are files."""
+        return bool(self._files)
+
     def __len__(self) -> int:
         """Exchanges that are held."""
         return len(self._places)

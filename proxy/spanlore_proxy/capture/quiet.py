@@ -27,6 +27,8 @@ IDLE_S: Final = 0.002
 BELIEVED_S: Final = 0.005
 """How long the loop's answer counts: asking wakes it up, which is work as well."""
 PAUSE_S: Final = 0.003
+PACE_S: Final = 0.002
+"""Of a piece of work that can stop in the middle, between two looks at the loop."""
 LONGEST_WAIT_S: Final = 0.25
 """For one piece of work (some milliseconds); then it is done, whatever the loop does."""
 
@@ -97,3 +99,28 @@ class QuietMoments:
         if is_quiet:
             self._quiet_until = asked + BELIEVED_S
         return is_quiet
+
+
+class Pace:
+    """For work that is long: called at every place where it can stop, lets `give_way` be asked now and then. For one
+    thread."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.give_way: Callable[[], object] = lambda: None
+        """Set by whoever does the work."""
+        self._clock = clock
+        self._next = 0.0
+
+    def __call__(self) -> None:
+        if self._clock() >= self._next:
+            self.give_way()
+            self._next = self._clock() + PACE_S
+
+    def paced[**Given, Found](self, work: Callable[Given, Found]) -> Callable[Given, Found]:
+        """The same work, which can stop before each call."""
+
+        def after_a_look(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+            self()
+            return work(*args, **kwargs)
+
+        return after_a_look

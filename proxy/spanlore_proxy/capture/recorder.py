@@ -34,6 +34,7 @@ from spanlore_proxy.capture.held import HeldExchanges, Tally
 from spanlore_proxy.capture.ignored import IgnoredFiles
 from spanlore_proxy.capture.logged import log_entry
 from spanlore_proxy.capture.packed import Packed, pack, unpack
+from spanlore_proxy.capture.quiet import Pace
 from spanlore_proxy.capture.redacting import redact_inference, redact_observation
 from spanlore_proxy.capture.spool import Spool
 from spanlore_proxy.capture.state_db import StateDb
@@ -59,6 +60,8 @@ URGENT_BYTES: Final = MAX_QUEUED_BYTES // 4
 """With more than this in the queue the recorder gives way to nobody."""
 MAX_LAG_NS: Final = 500_000_000
 """What has been over for longer than this is recorded whoever waits: until it is spooled, kill -9 loses it."""
+MAX_HELD_LAG_NS: Final = 3_000_000_000
+"""The same where it is held (`held`) and kill -9 loses nothing: somebody may want to see it."""
 IDLE_CHECK_S: Final = 5.0
 MAX_AGENTS: Final = 64
 MAX_INSERTIONS: Final = 256
@@ -102,6 +105,7 @@ class Recorder:
         bodies: UpstreamDb | None = None,
         held: HeldExchanges | None = None,
         tally: Tally | None = None,
+        pace: Pace | None = None,
         refresh: Callable[[Workplace], Workplace] = lambda workplace: workplace,
         on_spooled: Callable[[], None] = lambda: None,
         give_way: Callable[[Callable[[], bool]], None] = lambda is_urgent: None,
@@ -113,9 +117,9 @@ class Recorder:
         """`bodies` keeps what went upstream over a restart; `held` and `tally` know what is not durable yet, for the
         proxy that comes after; `refresh` brings a workplace's branch up to date; `on_spooled` is called after each
         group, in the thread; `give_way(is_urgent)` before each piece of work, and may wait until agents are served;
-        `ignored` knows the files whose content is not kept, and is in `redact` too; `is_alive(run_id)` as in
-        `Tracker.close_idle`; `on_prefix_changed(conversation, section)` when what was forwarded differs from what was
-        forwarded before, and the client did not change it."""
+        `pace` is called by `redact`, so that a long piece can stop; `ignored` knows the files whose content is not
+        kept, and is in `redact` too; `is_alive(run_id)` as in `Tracker.close_idle`; `on_prefix_changed(conversation,
+        section)` when what was forwarded differs from what was forwarded before, and the client did not change it."""
         self._spool = spool
         self._tracker = tracker
         self._stored = StoredResponses()
@@ -126,8 +130,11 @@ class Recorder:
         self._is_metadata_only = settings.capture.mode == "metadata"
         self._idle_ns = round(settings.mining.idle_s * 1e9)
         self._counts = counts
+        self._pace = pace if pace is not None else Pace()
+        self._pace.give_way = lambda: self._give_way(self._is_urgent)
         self._held = held if held is not None else HeldExchanges()
         self._tally = tally
+        self._max_lag_ns = MAX_HELD_LAG_NS if self._held.is_possible else MAX_LAG_NS
         self._refresh = refresh
         self._on_spooled = on_spooled
         self._give_way = give_way
@@ -395,7 +402,7 @@ class Recorder:
             self._degraded("upstream_db", error)
 
     def _is_urgent(self) -> bool:
-        return self._is_stopping or self._queued_bytes > URGENT_BYTES or self.lag_ns > MAX_LAG_NS
+        return self._is_stopping or self._queued_bytes > URGENT_BYTES or self.lag_ns > self._max_lag_ns
 
     def _payload(self, records: list[SpanRecord]) -> bytes:
         return encode_request(strip_records(records) if self._is_metadata_only else records)

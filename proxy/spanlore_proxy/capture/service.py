@@ -34,7 +34,7 @@ from spanlore_proxy.capture.ignored import ignored_files
 from spanlore_proxy.capture.interception import Interception, OpenedHosts
 from spanlore_proxy.capture.ledger_db import LedgerDb
 from spanlore_proxy.capture.master import EmbeddedProxy
-from spanlore_proxy.capture.quiet import QuietMoments
+from spanlore_proxy.capture.quiet import Pace, QuietMoments
 from spanlore_proxy.capture.recorder import Recorder
 from spanlore_proxy.capture.redacting import redact_with
 from spanlore_proxy.capture.runs import RunRegistry
@@ -216,6 +216,8 @@ class ProxyService:
         redact = redact_with(Redactor(settings.capture.redact))
         if ignored is not None:
             redact = ignored.redacting(redact)
+        pace = Pace()
+        redact = pace.paced(redact)
         states = self._open("state_db", self._paths.proxy_db, StateDb)
         wire_log = None
         # Bodies are content: in metadata mode none are kept.
@@ -234,6 +236,7 @@ class ProxyService:
             settings=settings,
             counts=self.counts,
             held=self._held,
+            pace=pace,
             tally=self._open("tally", self._paths.proxy_tally, Tally),
             ignored=ignored,
             refresh=self._workplaces.refreshed,

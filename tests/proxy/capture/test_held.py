@@ -187,6 +187,7 @@ def test_a_frame_that_was_cut_off_costs_itself_only(cut: int, garbage: bytes) ->
 def test_without_files_nothing_is_held() -> None:
     """A proxy without a supervisor works all the same."""
     held = HeldExchanges()
+    assert not held.is_possible
     held.begin("0" * 16, b"x")
     held.end(exchange(1))
     held.settle([exchange(1).head.id])

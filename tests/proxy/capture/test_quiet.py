@@ -7,7 +7,15 @@ import time
 from collections.abc import Callable
 from typing import Any, cast
 
-from spanlore_proxy.capture.quiet import BELIEVED_S, LONGEST_WAIT_S, IdleSelector, QuietMoments, quiet_loop
+from spanlore_proxy.capture.quiet import (
+    BELIEVED_S,
+    LONGEST_WAIT_S,
+    PACE_S,
+    IdleSelector,
+    Pace,
+    QuietMoments,
+    quiet_loop,
+)
 
 
 async def test_an_idle_loop_is_not_waited_for() -> None:
@@ -140,3 +148,17 @@ def test_a_selector_that_only_looks_is_not_idle() -> None:
 
     assert seen == [True]
     assert selector.idle_since == math.inf
+
+
+def test_long_work_looks_now_and_then() -> None:
+    """Of many short steps in a row only those give way that come a while after the last one that did."""
+    now, given = [0.0], list[float]()
+    pace = Pace(lambda: now[0])
+    pace.give_way = lambda: given.append(now[0])
+    step = pace.paced(str.upper)
+
+    for number in range(100):
+        now[0] = number * PACE_S / 10
+        assert step("a") == "A"
+
+    assert 9 <= len(given) <= 11
