@@ -5,7 +5,8 @@ have remembered, what the user corrected, what a failure and its fix showed, wha
 effect (what was seen to help first), then confidence in steps of 0.05, then the newest evidence, then the id. Nothing
 in it depends on the time of asking, so a snapshot is sorted once and equal snapshots always give equal bytes.
 
-A failure is answered in two tiers only: the very same signature, else the same program with the same error class.
+A failure is answered in two tiers only: the very same signature, else the same program with the same error class; and
+of both only by what fits it (`fit`).
 Similarity of words is never enough to put a memory beside a failing tool result.
 """
 

@@ -1,6 +1,7 @@
 """`spanlore eval detectors`: precision and recall on a folder with labelled sessions. `spanlore eval memories`: what
 such a folder would be remembered of, for reading. `spanlore eval effect`: planted effects of memories, found or not.
-`spanlore eval recall`: questions in other words than the memories', found or not, by words and by meaning."""
+`spanlore eval recall`: questions in other words than the memories', found or not, by words and by meaning.
+`spanlore eval hints`: which hints real sessions would have got, and how many of them did not fit."""
 
 from __future__ import annotations
 
@@ -15,12 +16,13 @@ from spanlore.main import group
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `eval detectors`, `eval memories`, `eval effect` and `eval recall`."""
+    """Adds `eval detectors`, `eval memories`, `eval effect`, `eval recall` and `eval hints`."""
     evaluations = group(app, "eval", "Measure what is understood and learned, on recordings.")
     evaluations.command("detectors")(detectors)
     evaluations.command("memories")(memories)
     evaluations.command("effect")(planted)
     evaluations.command("recall")(recalled)
+    evaluations.command("hints")(hinted)
 
 
 def detectors(
@@ -93,3 +95,26 @@ def recalled(
     typer.echo(table(result))
     if as_json:
         typer.echo(json.dumps(result))
+
+
+def hinted(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with sessions/AGENT/REPOSITORY/FILE.")],
+    listing: Annotated[bool, typer.Option("--list", help="Every hint, for reading.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
+) -> None:
+    """Leave each session of DIR out once: which hints would what the others teach put beside its failures, and how
+    many of them do not fit?"""
+    from spanlore_extractor.evaluation import hinting
+
+    if not (folder / "sessions").is_dir():
+        typer.echo(f"spanlore: there is no folder sessions in {folder}", err=True)
+        raise typer.Exit(2)
+    result = hinting.evaluate(folder)
+    if listing:
+        for text in hinting.listing(result):
+            typer.echo(text)
+    typer.echo(hinting.table(result))
+    if as_json:
+        typer.echo(json.dumps(result))
+    if not result["within_budget"]:
+        raise typer.Exit(1)

@@ -6,7 +6,7 @@ Meant for reading: everything that would be kept, shown ones first, so that a pe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,7 @@ from spanlore.spans.place import Outcome
 from spanlore.transcripts.reading import UnknownFormatError
 from spanlore_extractor.evaluation.transcripts import read_session
 from spanlore_extractor.memories.consolidate import consolidate
+from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.lessons import QUOTE_CHARS
 from spanlore_extractor.mining.miner import mine_session
 from spanlore_extractor.mining.session import MinedSession, ToolStep
@@ -43,6 +44,15 @@ def memories_of(folder: Path, redactor: Redactor) -> Corpus:
     Raises:
         OSError: one can't be read.
     """
+    return consolidated(*sessions_in(folder), redactor)
+
+
+def sessions_in(folder: Path) -> tuple[list[MinedSession], int]:
+    """(sessions below `folder/sessions/<agent>/<repository>/`, files that are none).
+
+    Raises:
+        OSError: one can't be read.
+    """
     sessions: list[MinedSession] = []
     skipped = 0
     for file in sorted(path for path in (folder / "sessions").glob("*/*/*") if path.is_file()):
@@ -50,12 +60,22 @@ def memories_of(folder: Path, redactor: Redactor) -> Corpus:
             sessions.append(read_session(folder, str(file.relative_to(folder))))
         except UnknownFormatError:
             skipped += 1
-    return consolidated(sessions, skipped, redactor)
+    return sessions, skipped
 
 
-def consolidated(sessions: Sequence[MinedSession], skipped: int, redactor: Redactor) -> Corpus:
-    """What the sessions teach together. Pure."""
-    candidates = [candidate for session in sessions for candidate in mine_session(session, WINDOW_NS).candidates]
+def candidates_of(session: MinedSession) -> Sequence[Candidate]:
+    """What one session may teach."""
+    return mine_session(session, WINDOW_NS).candidates
+
+
+def consolidated(
+    sessions: Sequence[MinedSession],
+    skipped: int,
+    redactor: Redactor,
+    mined: Callable[[MinedSession], Sequence[Candidate]] = candidates_of,
+) -> Corpus:
+    """What the sessions teach together; `mined` gives what each may teach. Pure."""
+    candidates = [candidate for session in sessions for candidate in mined(session)]
     now_ns = max((candidate.time_ns for candidate in candidates), default=0)
     outcome = consolidate(candidates, (), _recurrences(sessions), redactor, now_ns)
     memories = {operation.memory.id: operation.memory for operation in outcome.operations}

@@ -18,7 +18,7 @@ from spanlore.harness.human import human_messages, scan
 from spanlore.harness.outcome import judge
 from spanlore.harness.preamble import opening_text, preamble
 from spanlore.harness.printed import read_printed
-from spanlore.signature.command import parse_command, shell_text
+from spanlore.signature.command import parse_command, shell_text, tool_program
 from spanlore.signature.failure import Signature, signature_of
 from spanlore.spans.ids import conversation_id_of
 from spanlore.spans.place import Channel, Outcome, Workplace
@@ -59,6 +59,10 @@ class Failure:
     signature: str
     program: str
     error_class: str
+    command: str = ""
+    """Of a shell; of another tool its path."""
+    error_line: str = ""
+    """Normalised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +215,16 @@ def _failures(request: WireRequest, layout: Layout, harness: str, programs: froz
                 continue
             if anchor is None:
                 anchor = Anchor(index, CODECS[request.dialect].message_digest(request.raw_messages[index]).hex())
-            yield Failure(result.id, anchor, failed.hash, failed.program, failed.error_class)
+            signature, command = failed
+            yield Failure(
+                result.id,
+                anchor,
+                signature.hash,
+                signature.program,
+                signature.error_class,
+                command,
+                signature.error_line,
+            )
 
 
 def _prompt(request: WireRequest, layout: Layout, identity: Identity) -> Prompt | None:
@@ -228,8 +241,10 @@ def _prompt(request: WireRequest, layout: Layout, identity: Identity) -> Prompt 
     return None
 
 
-def _failed(view: View, index: int, result: ToolResult, harness: str, programs: frozenset[str]) -> Signature | None:
-    """The signature, as the tracker makes it, of a failure of one of the programs; None for everything else."""
+def _failed(
+    view: View, index: int, result: ToolResult, harness: str, programs: frozenset[str]
+) -> tuple[Signature, str] | None:
+    """(signature, as the tracker makes it; command) of a failure of one of the programs; None for everything else."""
     _, calls = view.tool_calls_before(view.after_last_answer())
     call = calls.get(result.id)
     if call is not None:
@@ -239,7 +254,8 @@ def _failed(view: View, index: int, result: ToolResult, harness: str, programs: 
     verdict = judge(call, result, harness)
     if verdict.outcome is not Outcome.FAILURE:
         return None
-    return signature_of(call, read_printed(result.response, harness).output, verdict.exit_code)
+    signature = signature_of(call, read_printed(result.response, harness).output, verdict.exit_code)
+    return signature, tool_program(call)[1]
 
 
 def _program(call: ToolCall) -> str:

@@ -30,7 +30,8 @@ from typing import Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.memory.memory import Memory
-from spanlore.recall.rank import Match, Tier
+from spanlore.recall.fit import Failed, fitting
+from spanlore.recall.rank import Tier
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection import wording
@@ -228,10 +229,12 @@ def _hint(draft: Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
 
 
 def _answering(draft: Draft, failure: Failure) -> list[Memory]:
-    """The very same failure's memories, else the best for the same program and class that was not hinted yet."""
-    matches: tuple[Match, ...] = draft.snapshot.answering(
+    """The very same failure's memories, else the best for the same program and class that was not hinted yet; of both
+    only those that fit."""
+    found = draft.snapshot.answering(
         draft.facts.repository, draft.facts.harness, failure.signature, failure.program, failure.error_class
     )
+    matches = fitting(found, Failed(failure.program, failure.command, failure.error_line))
     exact = [match.memory for match in matches if match.tier is Tier.SIGNATURE]
     if exact:
         return exact

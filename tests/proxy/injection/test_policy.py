@@ -17,7 +17,7 @@ from spanlore_proxy.injection.rewrite import without_insertions
 from support.injecting import NOW_NS, SCOPE, Rig, Talk, failure_trigger, log_of, make_memory, system_of, who
 
 FIX = make_memory("pytest", trigger=failure_trigger())
-NEAR = make_memory("near", trigger=dataclasses.replace(failure_trigger(), signatures=("0" * 16,)))
+NEAR = make_memory("near", subject="pytest", trigger=dataclasses.replace(failure_trigger(), signatures=("0" * 16,)))
 OTHER = "Exit code 4\nImportError while loading conftest: no module named in here"
 """The same program and class, another line."""
 SUMMARY = "This session is being continued from a previous conversation that ran out of context. Summary: …"

@@ -1,0 +1,204 @@
+"""Which hints a folder of real sessions would have got beside its failures, and how many of them did not fit.
+
+Each session is left out once: what all others teach is what is known, and is found for its failures as the proxy finds
+it. Memories that wait are taken as confirmed, or there would be next to nothing to find. Twice: with the sessions of
+the same repository, as it is in use, and with all sessions as if they were of one repository, which is harder than
+anything in use. Without and with the rule of `spanlore.recall.fit`.
+
+Whether a hint is right, the session itself says, which is not asked when hints are chosen:
+
+- right: the session's own lesson from that failure says the same, or the call or path that the memory recommends is
+  among the `MAX_STEPS` successful calls that follow;
+- wrong: the session's own lesson is another one, or the memory is of another missing path;
+- untold: the session never solved it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from spanlore.figures import one_line
+from spanlore.memory.memory import Kind, Memory, Status
+from spanlore.recall.fit import Failed, fitting
+from spanlore.recall.rank import Match, Tier
+from spanlore.recall.snapshot import Snapshot
+from spanlore.redaction.redact import Redactor
+from spanlore.spans.place import Outcome
+from spanlore_extractor.evaluation.corpus import WINDOW_NS, candidates_of, consolidated, sessions_in
+from spanlore_extractor.mining.candidate import Candidate
+from spanlore_extractor.mining.failures import find_deltas
+from spanlore_extractor.mining.lessons import lesson_of
+from spanlore_extractor.mining.session import Conversation, MinedSession, ToolStep
+
+MAX_STEPS: Final = 25
+MAX_WRONG_SHARE: Final = 0.05
+MIN_RIGHT_KEPT: Final = 0.8
+ALL: Final = "all.example/sessions"
+_WAITING: Final = frozenset({Status.CANDIDATE, Status.TRIAL})
+_CODE: Final = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A memory beside a failure."""
+
+    memory: Memory
+    step: ToolStep
+    tier: Tier
+    verdict: str
+    """right, wrong, untold."""
+    is_shown: bool
+    """It fits."""
+
+
+def evaluate(folder: Path) -> dict[str, Any]:
+    """The counts, and every hint.
+
+    Raises:
+        OSError: a session can't be read.
+    """
+    sessions, skipped = sessions_in(folder)
+    own, everything = hints(sessions), hints([replace(session, repository=ALL) for session in sessions])
+    rows = [
+        row
+        for what, found in (("same repository", own), ("all as one repository", everything))
+        for row in (_row(f"{what}, found", found), _row(f"{what}, fitting", [hint for hint in found if hint.is_shown]))
+    ]
+    kept = [_kept(row["right"], before["right"]) for before, row in zip(rows[::2], rows[1::2], strict=True)]
+    for row, share in zip(rows[1::2], kept, strict=True):
+        row["right_kept"] = share
+    wrong = [row["wrong_share"] for row in rows[1::2] if row["wrong_share"] is not None]
+    return {
+        "bench": "eval hints",
+        "rows": rows,
+        "hints": [_told(hint) for hint in everything],
+        "sessions": len(sessions),
+        "skipped_files": skipped,
+        "budgets": {"wrong_share": MAX_WRONG_SHARE, "right_kept": MIN_RIGHT_KEPT},
+        "within_budget": all(share < MAX_WRONG_SHARE for share in wrong)
+        and all(share >= MIN_RIGHT_KEPT for share in kept if share is not None),
+    }
+
+
+def hints(sessions: Sequence[MinedSession]) -> list[Hint]:
+    """Every session's, from what the others of its repository teach."""
+    redactor = Redactor()
+    mined = {id(session): candidates_of(session) for session in sessions}
+    out: list[Hint] = []
+    for left_out in sessions:
+        others = [one for one in sessions if one is not left_out and one.repository == left_out.repository]
+        if others:
+            taught = consolidated(others, 0, redactor, lambda session: mined[id(session)]).memories
+            out += _of_session(left_out, Snapshot.of(map(_confirmed, taught)))
+    return out
+
+
+def _confirmed(memory: Memory) -> Memory:
+    return replace(memory, status=Status.ACTIVE, alpha=9.0) if memory.status in _WAITING else memory
+
+
+def _of_session(session: MinedSession, known: Snapshot) -> Iterator[Hint]:
+    for conversation in session.conversations:
+        lessons = _lessons(conversation, session)
+        for place, step in enumerate(conversation.steps):
+            if not isinstance(step, ToolStep) or step.outcome is not Outcome.FAILURE or not step.signature:
+                continue
+            found = known.answering(session.repository, session.harness, step.signature, step.program, step.error_class)
+            fit = fitting(found, Failed(step.program, step.command, step.error_line))
+            later = [one for one in conversation.steps[place + 1 :] if isinstance(one, ToolStep)][:MAX_STEPS]
+            before, after = _chosen(found), _chosen(fit)
+            for match in dict.fromkeys((*before, *after)):
+                verdict = _verdict(match.memory, step, lessons.get(step.span_id), later)
+                yield Hint(match.memory, step, match.tier, verdict, match in after)
+
+
+def _chosen(matches: Sequence[Match]) -> Sequence[Match]:
+    """As the proxy's policy does: all of the very same failure, else the best one."""
+    return [match for match in matches if match.tier is Tier.SIGNATURE] or matches[:1]
+
+
+def _lessons(conversation: Conversation, session: MinedSession) -> Mapping[str, Candidate]:
+    """Failing call's span → what the session itself learned from it."""
+    out: dict[str, Candidate] = {}
+    for delta in find_deltas(conversation, WINDOW_NS).deltas:
+        lesson = lesson_of(delta, session)
+        if isinstance(lesson, Candidate):
+            out.update((step.span_id, lesson) for step in delta.chain)
+    return out
+
+
+def _verdict(memory: Memory, step: ToolStep, lesson: Candidate | None, later: Iterable[ToolStep]) -> str:
+    if lesson is not None and (lesson.kind, lesson.value) == (memory.kind, memory.value):
+        return "right"
+    if memory.kind is Kind.LOCATION and memory.slot == "path" and not step.command.endswith(memory.subject):
+        return "wrong"
+    # Another tool, as a way around one that fails, is used by everybody for something.
+    if memory.kind is not Kind.HARNESS and _is_done(memory, later):
+        return "right"
+    return "untold" if lesson is None else "wrong"
+
+
+def _is_done(memory: Memory, later: Iterable[ToolStep]) -> bool:
+    remedy = (_CODE.findall(memory.text) or [memory.value])[-1]
+    return any(step.outcome is Outcome.SUCCESS and remedy in f"{step.tool_name} {step.command}" for step in later)
+
+
+def _row(what: str, found: Sequence[Hint]) -> dict[str, Any]:
+    counts = Counter(hint.verdict for hint in found)
+    told = counts["right"] + counts["wrong"]
+    return {
+        "what": what,
+        "hints": len(found),
+        "right": counts["right"],
+        "wrong": counts["wrong"],
+        "untold": counts["untold"],
+        "wrong_share": round(counts["wrong"] / told, 3) if told else None,
+    }
+
+
+def _kept(after: int, before: int) -> float | None:
+    return round(after / before, 3) if before else None
+
+
+def _told(hint: Hint) -> dict[str, Any]:
+    step = hint.step
+    return {
+        "verdict": hint.verdict,
+        "shown": hint.is_shown,
+        "tier": hint.tier.name.lower(),
+        "command": one_line(step.command or step.tool_name, 160),
+        "error": one_line(step.error_line, 160),
+        "memory": hint.memory.text,
+    }
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """The same for people."""
+    lines = [f"{'':34}{'hints':>7}{'right':>7}{'wrong':>7}{'untold':>8}{'wrong':>8}{'kept':>7}"]
+    for row in result["rows"]:
+        share, kept = row["wrong_share"], row.get("right_kept")
+        lines.append(
+            f"{row['what']:34}{row['hints']:>7}{row['right']:>7}{row['wrong']:>7}{row['untold']:>8}"
+            f"{'–' if share is None else f'{share:.1%}':>8}{'' if kept is None else f'{kept:.0%}':>7}"
+        )
+    lines += [
+        "found: same failure, or same program and class; fitting: what the proxy shows.",
+        "wrong %: of right and wrong ones; kept: right ones that are still shown.",
+    ]
+    return "\n".join(lines)
+
+
+def listing(result: Mapping[str, Any]) -> Iterator[str]:
+    """Every hint of all sessions as one repository, for reading; those that are alike once."""
+    counts = Counter(
+        (one["verdict"], one["shown"], one["tier"], one["command"], one["error"], one["memory"])
+        for one in result["hints"]
+    )
+    for (verdict, is_shown, tier, command, error, memory), count in sorted(counts.items(), key=str):
+        shown = "shown" if is_shown else "not shown"
+        yield f"{count} × {verdict}, {shown}, by {tier}: {command}\n  {error}\n  {memory}"
