@@ -33,6 +33,7 @@ from hypothesis.stateful import (
 from spanlore.memory import stated, undoing
 from spanlore.memory.changes import reject
 from spanlore.memory.memory import Memory, Status, memory_from_json
+from spanlore.memory.merging import merge
 from spanlore.memory.operations import Operation
 from spanlore.redaction.redact import Redactor
 from spanlore.settings import Settings
@@ -42,7 +43,6 @@ from spanlore_extractor.memories.against import find_against
 from spanlore_extractor.memories.consolidate import consolidate
 from spanlore_extractor.memories.differing import baseline, differ
 from spanlore_extractor.memories.life import Caps, grow_old
-from spanlore_extractor.memories.merging import merge
 from spanlore_extractor.mining.miner import mine_session
 from spanlore_extractor.mining.session import MinedSession
 from spanlore_extractor.notes.folder import read_index, sync

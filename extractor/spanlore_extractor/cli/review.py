@@ -89,8 +89,8 @@ def review(
 
 def ask(reader: Reader, client: MemoryClient, queue: Sequence[Memory]) -> None:
     """Goes through the queue on a terminal."""
+    from spanlore.memory.merging import twin_of
     from spanlore_extractor.cli import views
-    from spanlore_extractor.memories.merging import twin_of
     from spanlore_extractor.reading import open_evidence
 
     if not queue:
@@ -116,7 +116,7 @@ def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Oper
     import time
 
     from spanlore.memory import stated
-    from spanlore_extractor.memories.merging import merge
+    from spanlore.memory.merging import merge
 
     if answer == "m":
         return merge(memory, known, time.time_ns())
@@ -152,7 +152,7 @@ def _by_option(client: MemoryClient, confirm: Sequence[str], forget: Sequence[st
 def _merged(client: MemoryClient, words: Sequence[str], touched: set[str]) -> list[Operation]:
     import time
 
-    from spanlore_extractor.memories.merging import merge
+    from spanlore.memory.merging import merge
 
     done: list[Operation] = []
     for word in words:

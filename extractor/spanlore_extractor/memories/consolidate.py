@@ -9,7 +9,6 @@ Nothing is deleted.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +18,21 @@ from spanlore.memory.changes import CONFIRMED_NOTE
 from spanlore.memory.memory import (
     USER_SCOPE,
     Evidence,
-    EvidenceRole,
     Kind,
     Memory,
     Source,
     Status,
-    Trigger,
     memory_id,
+)
+from spanlore.memory.merging import (
+    HELD_TO_A_PLACE,
+    bounded,
+    citing,
+    common_path,
+    is_counted,
+    merged_trigger,
+    next_version,
+    sessions_of,
 )
 from spanlore.memory.operations import Operation, Verb
 from spanlore.memory.trust import prior_of
@@ -39,8 +46,6 @@ from spanlore_extractor.memories.wording import text_of, why_of
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.lessons import ARROW
 
-MAX_EVIDENCE: Final = 24
-MAX_SIGNATURES: Final = 16
 MAX_SEEN: Final = 200
 """Sessions a memory remembers beyond those it cites; what is that well known needs no more evidence."""
 _LIVE: Final = frozenset({Status.CANDIDATE, Status.TRIAL, Status.ACTIVE})
@@ -50,8 +55,6 @@ _ENDED: Final = {
     Status.SUPERSEDED: "it was superseded",
 }
 _AUTHORITY: Final = {Source.EXPLICIT: 3, Source.CORRECTION: 2}
-_HELD_TO_A_PLACE: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION})
-"""Kinds whose commands mean something else in another directory of the repository."""
 _STATED: Final = frozenset({Kind.CORRECTION, Kind.EXPLICIT})
 MIN_REPOSITORIES: Final = 2
 """A preference that a person stated in so many repositories is theirs, not the repository's."""
@@ -108,8 +111,8 @@ def memory_of(candidate: Candidate, decision: Decision, now_ns: int) -> Memory:
     """A new memory from a candidate."""
     assert decision.status is not None
     alpha, beta = prior_of(candidate.kind)
-    sessions = _sessions(candidate.evidence)
-    evidence, seen = _bounded(candidate.evidence)
+    sessions = sessions_of(candidate.evidence)
+    evidence, seen = bounded(candidate.evidence)
     return Memory(
         id=candidate.id,
         kind=candidate.kind,
@@ -123,7 +126,7 @@ def memory_of(candidate: Candidate, decision: Decision, now_ns: int) -> Memory:
         why=why_of(candidate),
         harness=candidate.harness,
         branch=candidate.branch,
-        sub_path=candidate.sub_path if candidate.kind in _HELD_TO_A_PLACE else "",
+        sub_path=candidate.sub_path if candidate.kind in HELD_TO_A_PLACE else "",
         trigger=candidate.trigger,
         evidence=evidence,
         seen=seen,
@@ -208,11 +211,11 @@ class _State:
         reason = "the opposite was a fix as well"
         self._refuse(candidate, reason)
         if known is not None and known.status in _LIVE and not known.pinned:
-            self._do(Verb.RETIRED, _next(known, status=Status.RETIRED, note=reason), reason)
+            self._do(Verb.RETIRED, next_version(known, status=Status.RETIRED, note=reason), reason)
 
     def _add(self, candidate: Candidate) -> None:
         decision = examine(candidate, self._redactor)
-        sessions = _sessions(candidate.evidence)
+        sessions = sessions_of(candidate.evidence)
         if decision.status is None:
             return self._refuse(candidate, decision.reason)
         if candidate.kind is Kind.TRAP and len(sessions) < 2:
@@ -250,7 +253,7 @@ class _State:
             blocked = any(r.pinned or authority(r.source) > authority(candidate.source) for r in rivals)
             if decision.status is not None and not blocked and changed.confidence >= MIN_CONFIDENCE:
                 changed = replace(changed, status=decision.status, note=decision.reason)
-        self._do(Verb.REINFORCED, changed, f"seen again in {', '.join(sorted(_sessions(fresh)))}")
+        self._do(Verb.REINFORCED, changed, f"seen again in {', '.join(sorted(sessions_of(fresh)))}")
         if changed.is_shown and not known.is_shown:
             self._supersede(changed, rivals)
         return None
@@ -263,15 +266,15 @@ class _State:
     def _supersede_by(self, memory: Memory, rival: Memory, reason: str) -> None:
         note = f"superseded by {memory.id}"
         until_ns = max(memory.valid_from_ns, rival.valid_from_ns)
-        ended = _next(rival, status=Status.SUPERSEDED, superseded_by=memory.id, valid_to_ns=until_ns, note=note)
+        ended = next_version(rival, status=Status.SUPERSEDED, superseded_by=memory.id, valid_to_ns=until_ns, note=note)
         self._do(Verb.SUPERSEDED, ended, reason)
 
     def weaken(self, known_id: str, evidence: Evidence) -> None:
         """Counts a session in which the recommended form failed as it was to prevent."""
         known = self.memories[known_id]
-        if known.status not in _LIVE or _is_counted(known, evidence.session_id):
+        if known.status not in _LIVE or is_counted(known, evidence.session_id):
             return
-        changed = _next(known, beta=known.beta + 1, **_cited(known, [evidence]))
+        changed = next_version(known, beta=known.beta + 1, **citing(known, [evidence]))
         reason = f"it failed in session {evidence.session_id} itself"
         if changed.is_shown and changed.confidence < MIN_CONFIDENCE and not changed.pinned:
             changed = replace(changed, status=Status.CANDIDATE, note=f"no longer shown: {reason}")
@@ -306,10 +309,10 @@ class _State:
             branch="",
             sub_path="",
             anchors=(),
-            evidence=_bounded(cited)[0],
+            evidence=bounded(cited)[0],
             seen=(),
-            session_count=len(_sessions(cited)),
-            alpha=alpha + len(_sessions(cited)) - 1,
+            session_count=len(sessions_of(cited)),
+            alpha=alpha + len(sessions_of(cited)) - 1,
             beta=beta,
             pinned=False,
             created_at_ns=self._now_ns,
@@ -339,10 +342,10 @@ class _State:
     def _disown(self, key: str, memory: Memory) -> None:
         statement = self.memories[key]
         self._supersede_by(statement, memory, f"the user said not to use what it recommends ({key})")
-        trigger = _merged(statement.trigger, memory.trigger)
+        trigger = merged_trigger(statement.trigger, memory.trigger)
         if trigger != statement.trigger:
             reason = f"answers the failures of {memory.id} now"
-            self._do(Verb.REINFORCED, _next(statement, trigger=trigger), reason)
+            self._do(Verb.REINFORCED, next_version(statement, trigger=trigger), reason)
 
     def _is_restated(self, candidate: Candidate, known: Memory) -> bool:
         """Whether what was superseded was said again later, by a word that counts as much."""
@@ -353,7 +356,7 @@ class _State:
 
     def _revive(self, candidate: Candidate, known: Memory) -> None:
         changed = _reinforced(candidate, known, _fresh(candidate, known))
-        decision = promote(candidate, len(_sessions(candidate.evidence)))
+        decision = promote(candidate, len(sessions_of(candidate.evidence)))
         assert decision.status is not None
         note = f"it holds again: {decision.reason}"
         changed = replace(
@@ -393,7 +396,7 @@ class _State:
             memory = self.memories[key]
             if memory.status in _LIVE and not memory.pinned:
                 reason = "the opposite was a fix as well"
-                self._do(Verb.RETIRED, _next(memory, status=Status.RETIRED, note=reason), reason)
+                self._do(Verb.RETIRED, next_version(memory, status=Status.RETIRED, note=reason), reason)
             found = found or memory.status in (*_LIVE, Status.RETIRED)
         return found
 
@@ -417,7 +420,7 @@ def _with_recurrences(candidate: Candidate, recurrences: Mapping[tuple[str, str]
     """A trap cites its failure in the other sessions too."""
     if candidate.kind is not Kind.TRAP:
         return candidate
-    own = _sessions(candidate.evidence)
+    own = sessions_of(candidate.evidence)
     others = [
         item
         for signature in candidate.trigger.signatures
@@ -428,14 +431,6 @@ def _with_recurrences(candidate: Candidate, recurrences: Mapping[tuple[str, str]
     return replace(candidate, evidence=(*candidate.evidence, *unique.values()))
 
 
-def _next(memory: Memory, **changes: object) -> Memory:
-    return replace(memory, version=memory.version + 1, **changes)  # type: ignore[arg-type]  # names checked by tests
-
-
-def _sessions(evidence: Iterable[Evidence]) -> frozenset[str]:
-    return frozenset(item.session_id for item in evidence)
-
-
 def _fresh(candidate: Candidate, known: Memory) -> list[Evidence]:
     """The candidate's evidence from sessions that were not counted yet; none once enough were."""
     if len(known.seen) >= MAX_SEEN:
@@ -443,12 +438,8 @@ def _fresh(candidate: Candidate, known: Memory) -> list[Evidence]:
     return [
         item
         for item in candidate.evidence
-        if item.time_ns > known.restated_ns and not _is_counted(known, item.session_id)
+        if item.time_ns > known.restated_ns and not is_counted(known, item.session_id)
     ]
-
-
-def _is_counted(known: Memory, session_id: str) -> bool:
-    return session_id in _sessions(known.evidence) or _digest(session_id) in known.seen
 
 
 def _is_an_agents_word(memory: Memory) -> bool:
@@ -457,72 +448,16 @@ def _is_an_agents_word(memory: Memory) -> bool:
 
 
 def _reinforced(candidate: Candidate, known: Memory, fresh: Sequence[Evidence]) -> Memory:
-    new = len(_sessions(fresh))
-    return _next(
+    new = len(sessions_of(fresh))
+    return next_version(
         known,
         session_count=known.session_count + new,
         alpha=known.alpha + new + bool(candidate.confirmed),
         updated_at_ns=max(known.updated_at_ns, *(item.time_ns for item in fresh)),
         valid_from_ns=min(known.valid_from_ns or candidate.time_ns, *(item.time_ns for item in fresh)),
-        trigger=_merged(known.trigger, candidate.trigger),
-        sub_path=_common(known.sub_path, candidate.sub_path) if known.kind in _HELD_TO_A_PLACE else known.sub_path,
+        trigger=merged_trigger(known.trigger, candidate.trigger),
+        sub_path=common_path(known.sub_path, candidate.sub_path) if known.kind in HELD_TO_A_PLACE else known.sub_path,
         lost_ns=max(known.lost_ns, candidate.lost_ns),
         lost_calls=max(known.lost_calls, candidate.lost_calls),
-        **_cited(known, fresh),
+        **citing(known, fresh),
     )
-
-
-def unite(kept: Memory, other: Memory) -> Memory:
-    """`kept`, with what speaks for `other` and against it, and the failures that it answers."""
-    fresh = [item for item in other.evidence if not _is_counted(kept, item.session_id)]
-    counted = {*kept.seen, *map(_digest, _sessions(kept.evidence))}
-    seen = [digest for digest in other.seen if digest not in counted]
-    against = _sessions([item for item in fresh if item.role is EvidenceRole.AGAINST])
-    new = len(_sessions(fresh) - against) + len(seen)
-    cited = _cited(kept, sorted(fresh, key=lambda item: item.time_ns))
-    return _next(
-        kept,
-        session_count=kept.session_count + new,
-        alpha=kept.alpha + new,
-        beta=kept.beta + len(against),
-        updated_at_ns=max(kept.updated_at_ns, other.updated_at_ns),
-        valid_from_ns=min(filter(None, (kept.valid_from_ns, other.valid_from_ns)), default=0),
-        trigger=_merged(kept.trigger, other.trigger),
-        sub_path=_common(kept.sub_path, other.sub_path) if kept.kind in _HELD_TO_A_PLACE else kept.sub_path,
-        lost_ns=max(kept.lost_ns, other.lost_ns),
-        lost_calls=max(kept.lost_calls, other.lost_calls),
-        **{**cited, "seen": tuple(dict.fromkeys((*cited["seen"], *seen)))},
-    )
-
-
-def _cited(known: Memory, fresh: Sequence[Evidence]) -> dict[str, tuple[Evidence, ...] | tuple[str, ...]]:
-    evidence, left_out = _bounded((*known.evidence, *fresh))
-    return {"evidence": evidence, "seen": tuple(dict.fromkeys((*known.seen, *left_out)))}
-
-
-def _bounded(evidence: Sequence[Evidence]) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
-    """(the first third and the newest, digests of the sessions that are no longer cited)."""
-    if len(evidence) <= MAX_EVIDENCE:
-        return tuple(evidence), ()
-    first = MAX_EVIDENCE // 3
-    kept = (*evidence[:first], *evidence[first - MAX_EVIDENCE :])
-    return kept, tuple(_digest(session) for session in sorted(_sessions(evidence) - _sessions(kept)))
-
-
-def _digest(session_id: str) -> str:
-    return hashlib.blake2b(session_id.encode("utf-8", "replace"), digest_size=5).hexdigest()
-
-
-def _common(one: str, other: str) -> str:
-    """The directory that holds both."""
-    shared = []
-    for word, other_word in zip(one.split("/"), other.split("/"), strict=False):
-        if word != other_word:
-            break
-        shared.append(word)
-    return "/".join(shared)
-
-
-def _merged(one: Trigger, other: Trigger) -> Trigger:
-    signatures = tuple(dict.fromkeys((*one.signatures, *other.signatures)))[:MAX_SIGNATURES]
-    return Trigger(signatures, one.program or other.program, one.error_class or other.error_class)

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
+from spanlore.memory.merging import MAX_EVIDENCE
 from spanlore.memory.operations import Operation, Verb, operation_to_json
 from spanlore.memory.stated import forget, remember
 from spanlore.redaction.redact import Redactor
-from spanlore_extractor.memories.consolidate import MAX_EVIDENCE, Consolidation, authority, consolidate
+from spanlore_extractor.memories.consolidate import Consolidation, authority, consolidate
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.miner import mine_session
 from support.payloads import PAYLOADS

@@ -2,11 +2,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source, Status
+from spanlore.memory.merging import merge
 from spanlore.memory.operations import Operation, Verb
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.consolidate import consolidate
 from spanlore_extractor.memories.differing import LOST, baseline, differ, operations_of
-from spanlore_extractor.memories.merging import merge
 from spanlore_extractor.mining.miner import mine_session
 from spanlore_extractor.mining.session import MinedSession
 from support.told import START_NS, corrected, failing_tests

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
+from spanlore.memory.merging import merge, twin_of
 from spanlore.memory.operations import Verb
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.consolidate import consolidate
-from spanlore_extractor.memories.merging import merge, twin_of
 from spanlore_extractor.mining.candidate import Candidate
 
 
