@@ -11,7 +11,7 @@ from urllib.parse import quote
 import typer
 
 from spanlore import completion
-from spanlore.terminal import show
+from spanlore.terminal import harmless, show
 from spanlore_collector.bench import command as bench
 from spanlore_collector.cli import store as store_commands
 from spanlore_collector.cli.formats import Format
@@ -229,7 +229,8 @@ def _exported(store: SessionSource, row: dict[str, Any], export: Format) -> str:
 
 def _deliver(text: str, output: Path | None) -> None:
     if output is None:
-        typer.echo(text.rstrip("\n"))
+        # A terminal would act on what stands in a tool's output; a file or a program gets it as it was.
+        sys.stdout.write((harmless(text) if sys.stdout.isatty() else text).rstrip("\n") + "\n")
         return
     from spanlore import private_file
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from spanlore.main import group
+from spanlore.terminal import write
 
 
 def register(app: typer.Typer) -> None:
@@ -76,9 +77,9 @@ def memories(
     corpus = memories_of(folder, Redactor())
     rows = rows_of(corpus)
     for row in rows:
-        typer.echo(f"{row['status']}  {row['kind']}  sessions: {row['sessions']}  {row['scope'][-40:]}")
+        write(f"{row['status']}  {row['kind']}  sessions: {row['sessions']}  {row['scope'][-40:]}")
         for line in textwrap.wrap(row["text"], 76):
-            typer.echo(f"    {line}")
+            write(f"    {line}")
     typer.echo(f"{corpus.sessions} sessions, {corpus.candidates} candidates, {len(rows)} memories", err=True)
     if as_json:
         counts = {"sessions": corpus.sessions, "candidates": corpus.candidates, "skipped_files": corpus.skipped}

@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from spanlore.terminal import write
+
 
 def mine_file(path: Path, *, as_json: bool, with_left: bool) -> None:
     """Prints the findings: one JSON object a line, or for people."""
@@ -29,7 +31,7 @@ def mine_file(path: Path, *, as_json: bool, with_left: bool) -> None:
     uuids = {event.mark.line: event.mark.uuid for event in transcript.events if event.mark.uuid}
     findings = find_all(session_of(transcript, "path:unknown"), uuids, Redactor(), with_left=with_left)
     for text in (json.dumps(finding) for finding in findings) if as_json else _shown(findings):
-        typer.echo(text)
+        write(text)
     malformed = f", {transcript.malformed_lines} malformed" if transcript.malformed_lines else ""
     typer.echo(
         f"{transcript.harness}: {transcript.lines} lines{malformed}, {len(transcript.events)} events, "

@@ -1,4 +1,6 @@
+import io
 import json
+import sys
 import uuid
 from pathlib import Path
 
@@ -6,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from spanlore_collector.cli.app import _deliver
 from spanlore_collector.store.api_client import MemoryClient
 from support.collector_process import CollectorProcess
 from support.stored_session import store_session
@@ -171,3 +174,16 @@ def test_a_session_past_its_days_is_its_summary(app: typer.Typer, collector: Col
     )
     assert "feed the ibex" in CliRunner().invoke(app, ["search", mark]).output
     assert exported.exit_code == 1 and "only its summary is left" in exported.stderr
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "shown"), [(True, "\ufffd]52;c;cGF5\ufffd \ufffd[1m"), (False, "\x1b]52;c;cGF5\x07 \x1b[1m")]
+)
+def test_an_export_does_nothing_to_a_terminal(monkeypatch: pytest.MonkeyPatch, is_terminal: bool, shown: str) -> None:
+    """A tool's output may hold what fills the clipboard (OSC 52); a file gets it as it was."""
+    out = io.StringIO()
+    out.isatty = lambda: is_terminal  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdout", out)
+    _deliver("\x1b]52;c;cGF5\x07 \x1b[1m\n", None)
+
+    assert out.getvalue() == f"{shown}\n"

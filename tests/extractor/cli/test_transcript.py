@@ -6,7 +6,7 @@ import typer
 
 from spanlore_extractor.cli.transcript import mine_file
 
-CALLS = [("rtk bun test", 2, "error: unrecognized subcommand 'bun'"), ("bun test", 0, "ok")]
+CALLS = [("rtk bun test", 2, "error: unrecognized subcommand 'bun' \x1b]0;x\x07"), ("bun test", 0, "ok")]
 
 
 def session(folder: Path) -> Path:
@@ -45,6 +45,15 @@ def test_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
     assert "fixed by: bun test" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_nothing_is_done_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A failure's line may hold an escape sequence: here one that retitles the window."""
+    mine_file(session(tmp_path), as_json=False, with_left=False)
+    out = capsys.readouterr().out
+
+    assert "x\ufffd" in out
+    assert "\x1b" not in out
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", None])
