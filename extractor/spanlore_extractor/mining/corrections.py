@@ -16,6 +16,7 @@ from spanlore.spans.place import Channel, Outcome
 from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, prose, sentences
 from spanlore_extractor.mining.languages import asks_why, says_no
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
+from spanlore_extractor.mining.statements import STATES, states_how_it_is
 from spanlore_extractor.mining.triggers import ALWAYS, CLAUSE, START, has_blame, triggers_in
 
 LOOK_BACK: Final = 50
@@ -95,7 +96,8 @@ _NEXT_TASK: Final = re.compile(
 """What a person stops the agent for without saying that it did anything wrong."""
 _PLAN: Final = re.compile(r"^implement the following plan", re.I)
 _NO_NO: Final = re.compile(
-    r"^no[,\s]+(?:problem|worries|rush|idea|issue|thanks|thank|need(?:[.!]*$| to (?:rush|hurry|worry|apologi[sz]e)))\b",
+    r"^no[,\s]+(?:problem|worries|rush|idea|issue|thanks|thank|more questions|need(?:[.!]*$| to (?:rush|hurry|worry|"
+    r"apologi[sz]e)))\b",
     re.I,
 )
 _QUESTION: Final = re.compile(
@@ -123,10 +125,10 @@ _OBJECTING: Final = re.compile(
     r"(?:is|are) there|(?:is|are) (?:it|this|that|these|those|they) (?:not|\w+ing|a|an|in|on)|(?:is|"
     r"are) the \w+ (?:not|now))\b|"
     r"\bwhat(?:'?s| is| are) (?:(?:up )?with (?:the|all|that|this|these|those)|the (?:point|purpose|use|benefit) of)\b|"
-    r"\b(?:can|could) (?:we|you) [^?.!\n]{1,80}\b(?:instead|rather than)\b|"
+    r"\b(?:can|could) (?:we|you) [^?.!\n]{1,80}\b(?:instead of|rather than)\b|"
     r"\bwho (?:told|asked) you\b|\bdid you (?:even|not|actually|really)\b|\bdidn'?t (?:i|you|we)\b|"
     r"\b(?:can|could|would) (?:we|you) (?:please |rather |just |at least )*"
-    r"(?:stick (?:to|with)|not|avoid|stop|go back|undo|revert|leave|keep)\b",
+    r"(?:stick (?:to|with)|not|avoid|stop|go back|undo|revert|leave|keep|get rid of|drop)\b",
     re.I | re.M,
 )
 """Questions that tell what the person would have done instead."""
@@ -256,6 +258,13 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
     said = _words(own, is_answer)
     if any(_is_question(part) and asks_why(part) for part in parts):
         said = (*said, FOREIGN)
+    if (
+        not said
+        and not (is_answer or step.is_interruption)
+        and len(own.splitlines()) == len(parts)
+        and states_how_it_is(parts)
+    ):
+        said = (STATES,)
     if _OBJECTING.search("\n".join(parts)) and not (is_answer and _OFFERED.match(parts[0])):
         said = (*said, "asks why not otherwise")
     if (

@@ -122,7 +122,7 @@ TRIGGERS: Final = (
         rf"{_NOT_IF}\byou(?:'ve| have)? (?:also |just |again |now |still )?"
         r"(?:didn'?t|did not|haven'?t|have not|removed|deleted|dropped|skipped|lost|left out|overwrote|invented|"
         r"hallucinated|made (?:it|that|this) up|should not|shouldn'?t|are not supposed|weren'?t supposed|"
-        r"don'?t need|do not need|need not)\b",
+        r"don'?t (?:need|have to)|do not (?:need|have to)|need not)\b",
         r"(?:^|[,.;:!?()\-\n]\s*|\b(?:but|and|so|because|since|think|like|see) )you (?:only|used|changed|put|renamed|"
         r"moved|hard-?coded|duplicated|copied|replaced|assumed|mixed|introduced|touched|modified|committed|pushed|"
         r"guessed|added)\b",
@@ -184,6 +184,12 @@ TRIGGERS: Final = (
         r"\b(?:i|we) (?:do not|don'?t|dont) want\b",
         r"\bi (?:would not|wouldn'?t|'d not) (?!be\b|mind\b|know\b)\w+",
         r"\bi (?:do not|don'?t|dont) think (?:that|this|it|we|you|the|these)\b",
+        r"\bi think (?:the|this (?!one)|you|these|that(?:'s| is| was| should| would)|it'?s (?:cleaner|better|easier|"
+        r"simpler|safer|nicer|too|more|not))\b",
+        r"\bi'?m not (?:a fan|convinced|happy|sure (?:about|that|this|the))\b",
+        r"^\W*enough (?:with|of)\b",
+        r"[,;.:]\s+no (?!problem|worries|rush|idea|issue|thanks|need|matter|doubt|hurry|more|one|longer)"
+        r"[a-z]+(?: [a-z]+){0,2}[.!]*$",
         r"\bi (?:do not|don'?t) (?:see|get|understand) (?:why|how|the (?:point|need|benefit))\b",
         r"\bi want(?:ed)? you to (?:ask|stop|not|only|first|use|always|never|wait|read|look)\b",
         r"\bi wanted\b",
@@ -358,7 +364,7 @@ TRIGGERS: Final = (
         r"the (?:other|same|right))\b(?! (?:a )?(?:new )?(?:branch|pr|pull request|commit message)\b)",
         rf"{START}(?:without|nothing else|other way|the other way|the opposite|(?:only|just) (?:the )?\w+, )",
         rf"{START}(?:less|fewer|shorter|simpler|smaller|bigger|larger) \w+(?: \w+){{0,3}}[.!]*$",
-        rf"\A(?!(?:yes|yep|ok|sure|both|all|go|no|thanks|next|more|again|{_TASK_VERB})\b)(?:[\w'`-]+ ){{1,4}}"
+        rf"\A(?!(?:yes|yep|ok|sure|both|all|go|no|thanks|next|more|again|{_TASK_VERB})\b)(?:[\w'`-]+ ){{2,4}}"
         r"(?:please|pls)\b(?:, everywhere)?[.!]*\Z",
         r"\b(?:\w+ )?first,? (?:then|and then)\b.{1,60}\bnot\b",
         rf"{START}(?:look|see|check) (?:at )?how (?:the |we |other |others |it |they )",
@@ -389,7 +395,12 @@ TRIGGERS: Final = (
         r"\b(?:lives?|live) (?:in|at|under)\b",
         in_tasks=False,
     ),
-    _trigger("halts", r"^(?:wait|stop|hold on|hang ?on|let'?s pause|pause)\b", holds=False),
+    _trigger(
+        "halts",
+        r"^(?:wait|stop|hold on|hang ?on|let'?s pause|pause)\b(?![,. ]+(?:one|another|a) (?:more )?(?:thing|sec|second|"
+        r"moment))",
+        holds=False,
+    ),
 )
 
 _NEW_TASK: Final = re.compile(

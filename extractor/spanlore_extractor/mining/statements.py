@@ -1,0 +1,94 @@
+"""What a person says flatly about the work, after the agent reported: "errors go to stderr", "the id must stay stable".
+
+No word in such a sentence objects; that it is said then does. So what other statements are like is what is known here:
+tasks, symptoms ("the page is blank"), assent, and what people tell of themselves. Only a message that has nothing of
+those states how things are to be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+STATES: Final = "states how it is"
+MIN_WORDS: Final = 4
+MAX_CHARS: Final = 400
+"""A longer message explains, and has words of its own by which it is recognised."""
+
+_LEAD: Final = (
+    r"^\W*(?:(?:hm+|hmm+|well|oh|no|right|so|but|and|also|ok|okay|btw|fyi|um|ah|dude|hey|please|pls)[,.:!]*\s+)*"
+)
+_IMPERATIVE: Final = (
+    r"(?:re)?(?:add|create|write|implement|build|make|run|do|try|check|fix|open|show|list|explain|find|look|tell|"
+    r"update|"
+    r"deploy|commit|push|merge|test|start|stop|install|move|rename|remove|delete|refactor|document|describe|draft|"
+    r"summari[sz]e|help|give|send|read|search|clean|format|lint|bump|publish|release|sync|pull|base|continue|proceed|"
+    r"investigate|analy[sz]e|debug|verify|double-?check|generate|change|vert|undo|use|let|let's|lets|keep|put|set|get|"
+    r"go|take|see|review|resolve|close|tag|squash|split|finish|think|plan|compare|port|migrate|convert|bring|wait|hold|"
+    r"ship|ask|call|rewrite|redo|retry|resume|figure|improve|extend|support|handle|replace|wrap|extract|inline|log|"
+    r"print|ensure|make sure|highlight|adjust|apply|enable|disable)"
+)
+_NO_SUBJECT: Final = (
+    rf"(?:{_IMPERATIVE}|i|i'm|im|i've|ive|i'll|i'd|my|me|what|whats|what's|why|how|where|when|who|which|is|are|was|"
+    rf"were|"
+    r"does|did|can|could|would|will|should|shall|may|might|if|once|after|while|until|as|because|since|though|although|"
+    r"yes|yep|yeah|yup|sure|thanks|thank|thx|great|good|perfect|nice|cool|awesome|excellent|lgtm|works|done|sorry|hi|"
+    r"hello|here|here's|heres|maybe|perhaps|option|now|next|then|first|same|just|only|not|never|don't|dont|another|"
+    r"looks|sounds|seems|makes|got|interesting|wow|haha|damn|finally|exactly|correct|agreed|back)"
+)
+_VERB: Final = (
+    r"(?:is|are|isn'?t|aren'?t|was|were|wasn'?t|has|have|had|hasn'?t|haven'?t|needs?|must|should|shouldn'?t|can'?t|"
+    r"cannot|can|may|won'?t|will|would|doesn'?t|don'?t|does|go|goes|lives?|belongs?|comes?|returns?|uses?|means?|"
+    r"creates?|"
+    r"runs?|requires?|expects?|depends?|handles?|takes?|gets?|stays?|matters?|exists?|supports?|contains?|loses?|"
+    r"throws?|prints?|writes?|reads?|calls?|starts?|ends?|makes?|points?|refers?|covers?|says?|keeps?|knows?|wants?|"
+    r"allows?|shows?|sits?|inherits?|extends?|implements?|holds?|stores?|sends?|assumes?|ignores?|swallows?|leaks?)"
+)
+_SUBJECT: Final = re.compile(
+    rf"{_LEAD}(?:we (?:\w+ )?(?!need\b|want\b|should\b|could\b|can\b|will\b|are going\b|were\b)[a-z']+\b|"
+    rf"(?:it'?s|that'?s|this'?s|they'?re|there'?s)\b|"
+    rf"(?!(?:{_NO_SUBJECT}|we|you|you're|youre|you've|u)\b)(?:[\w`'\"./@#<>()-]+ ){{1,6}}?{_VERB}\b|"
+    r"[a-z]+ [a-z]+: (?!\S*\n))",
+    re.I,
+)
+_SYMPTOM: Final = re.compile(
+    r"\b(?:fail(?:s|ed|ing|ure|ures)?|broken|crash\w*|hang(?:s|ing)?|hung|blank|laggy|slow(?:er|ly)?|stuck|fr[eo]ez\w*|"
+    r"red|green|errors? (?:out|in|on|when|is|are)|(?:an|the|this|that|same|new|following) errors?|exceptions?|bugs?|"
+    r"nothing happens|timed? ?out|warnings?|down|denied|gone|flak[ey]\w*|unresponsive|not (?:working|loading|showing)|"
+    r"(?:do|does|did)(?:n'?t| not) (?:work|load|show|start|open|respond|render|compile|build|update|run|appear)|"
+    r"works?|working|worked|passe[sd]|passing|my (?:machine|laptop|phone|browser|screen)|on (?:ci|prod|production)|"
+    r"in (?:ci|prod|production|safari|firefox|chrome)|when i|after i|if i|user[s']? (?:complain|report)\w*|"
+    r"printed this|"
+    r"console|[45]\d\d|outage|deployed|merged)\b",
+    re.I,
+)
+"""Of a report that something goes wrong, or right: what people tell so that it is looked into."""
+_ASSENT: Final = re.compile(
+    r"\b(?:thanks|thank you|thx|fine|makes sense|got it|you'?re right|you were right|good (?:catch|point|idea|job)|"
+    r"agreed|perfect|great|awesome|nice|understood|i see|explains it|culprit|no problem|all good|up to you|"
+    r"good enough|interesting|funny|impressive|fast now)\b",
+    re.I,
+)
+_TASK: Final = re.compile(
+    rf"{_LEAD}(?:{_IMPERATIVE}|i (?:want|need|would like|'d like)|we (?:need|should|could|want)|let'?s|can|could)\b",
+    re.I,
+)
+_ASIDE: Final = re.compile(
+    r"\b(?:i|we)(?:'ll|'m going| will| have to| had to| need to| want to| am|'m| just|'ve| already| might)\b|"
+    r"\bhere (?:is|are)\b|^\W*(?:also|btw|fyi)\b|\bactually\b|\b(?:while|days?|hours?|weeks?) (?:ago|back)\b|"
+    r"\bfor (?:your|my) info|\bcolleague\b|\bcustomer\b|\bclient wrote\b|\b(?:said|wrote|asked):",
+    re.I,
+)
+
+
+def states_how_it_is(parts: Sequence[str]) -> bool:
+    """Whether sentences, none of them a question, only state how things are or are to be."""
+    text = " ".join(parts)
+    if not parts or len(text.split()) < MIN_WORDS or len(text) > MAX_CHARS:
+        return False
+    if "?" in text or _SYMPTOM.search(text) or _ASSENT.search(text) or _ASIDE.search(text):
+        return False
+    if not _SUBJECT.match(parts[0]):
+        return False
+    return not any(_TASK.match(part) for part in parts)
