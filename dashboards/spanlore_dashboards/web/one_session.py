@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from spanlore_collector.store.session_tree import Placement, TurnNode, build_tree, placements
-from spanlore_collector.store.views import Row, RowSource, SessionSource, one_session, sessions_named
+from spanlore_collector.store.views import Row, RowSource, SessionSource, one_session
 
 HEAD_CHARS: Final = 6_000
 """Of each piece of content that is shown with a span; the whole is one click away."""
@@ -56,11 +56,6 @@ class SpanDetail:
     row: Row
     parts: list[Part]
     placed: tuple[Placement, ...]
-
-
-def find_session(source: RowSource, session_id: str) -> Row | None:
-    """The session's row; None when there is none of exactly that id."""
-    return next((row for row in sessions_named(source, session_id) if row["session_id"] == session_id), None)
 
 
 def read_session(source: SessionSource, session_id: str) -> OneSession | None:

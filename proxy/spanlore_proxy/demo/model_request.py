@@ -78,12 +78,6 @@ class ReceivedRequest:
         return tuple(message for message in (self.document or {}).get("messages") or () if isinstance(message, dict))
 
     @property
-    def newest_results(self) -> tuple[dict[str, Any], ...]:
-        """tool_result blocks of the newest user message; empty when a person spoke last."""
-        last = self._newest_user_message()
-        return tuple(block for block in content_blocks(last) if block.get("type") == "tool_result")
-
-    @property
     def newest_prompt(self) -> str:
         """What was said last in a user message that answers no tool call, reminders left out; '' when nothing was."""
         for message in reversed(self.messages):
@@ -119,9 +113,6 @@ class ReceivedRequest:
         for message in self.messages:
             out.extend(block_text(block) for block in content_blocks(message))
         return tuple(out)
-
-    def _newest_user_message(self) -> dict[str, Any]:
-        return next((message for message in reversed(self.messages) if message.get("role") == "user"), {})
 
 
 def content_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -19,7 +19,6 @@ HALF_COMMAND = f"PYTHONPATH=src {OBVIOUS_COMMAND}"
 LOOK_COMMAND = "cat Makefile"
 LONG_COMMAND = f"PYTHONPATH=src TALLY_CURRENCY=EUR {OBVIOUS_COMMAND}"
 RIGHT_COMMAND = "make check"
-FAILING_COMMANDS = (OBVIOUS_COMMAND, HALF_COMMAND)
 
 FILES = {
     "README.md": "# tally\n\nAdds up the lines of an invoice, in the currency the office works in.\n",

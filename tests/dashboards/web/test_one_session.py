@@ -3,7 +3,6 @@
 from spanlore_collector.store.reader import Reader
 from spanlore_dashboards.web.one_session import (
     RUNNING_NS,
-    find_session,
     is_running,
     read_content,
     read_parts,
@@ -15,8 +14,8 @@ from support.web_story import SESSION, WebStory
 
 def test_a_session_is_found_by_its_whole_id(reader: Reader) -> None:
     """Another that begins so is another one."""
-    assert find_session(reader, SESSION) is not None
-    assert find_session(reader, SESSION[:-1]) is None
+    assert read_session(reader, SESSION) is not None
+    assert read_session(reader, SESSION[:-1]) is None
     assert read_session(reader, "nothing") is None
 
 

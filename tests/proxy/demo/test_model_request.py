@@ -41,7 +41,6 @@ def test_prompt_and_results_of_the_turn() -> None:
 
     assert request.newest_prompt == "do it"
     assert request.results_since_prompt == (RESULT,)
-    assert request.newest_results == (RESULT,)
 
 
 def test_mentions_looks_everywhere_the_model_reads() -> None:

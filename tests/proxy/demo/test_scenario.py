@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 from spanlore_proxy.demo.model_request import ReceivedRequest
-from spanlore_proxy.demo.project import FAILING_COMMANDS, LONG_COMMAND, RIGHT_COMMAND
+from spanlore_proxy.demo.project import HALF_COMMAND, LONG_COMMAND, OBVIOUS_COMMAND, RIGHT_COMMAND
 from spanlore_proxy.demo.replies import UseTool
 from spanlore_proxy.demo.scenario import CORRECTION, NEWCOMERS_WAY, QUESTION, TASK, answer
 
@@ -22,7 +22,7 @@ def act(system: str, *prompts: str, hint: str = "") -> list[str]:
             command = uses[0].input["command"]
             commands.append(command)
             identity = f"t{len(commands)}"
-            failed = command in FAILING_COMMANDS
+            failed = command in (OBVIOUS_COMMAND, HALF_COMMAND)
             result = {
                 "type": "tool_result",
                 "tool_use_id": identity,

@@ -63,17 +63,6 @@ class EventStreamDecoder:
         return bool(self._pending)
 
 
-def encode_message(headers: dict[str, str], payload: bytes) -> bytes:
-    """The message's bytes; the inverse of what the decoder does."""
-    head = b"".join(
-        bytes((len(name),)) + name.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
-        for name, value in headers.items()
-    )
-    prelude = struct.pack(">II", _PRELUDE + len(head) + len(payload) + 4, len(head))
-    body = prelude + struct.pack(">I", zlib.crc32(prelude)) + head + payload
-    return body + struct.pack(">I", zlib.crc32(body))
-
-
 def _message(data: bytes, headers_size: int) -> EventMessage | None:
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:]):
         return None

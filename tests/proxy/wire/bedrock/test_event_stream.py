@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlore_proxy.wire.bedrock.event_stream import EventMessage, EventStreamDecoder, encode_message
+from spanlore_proxy.wire.bedrock.event_stream import EventMessage, EventStreamDecoder
 from support import recordings
+from support.event_stream import encode_message
 
 STREAMS = [name for name in recordings.names_of("bedrock") if recordings.of("bedrock", name).content_type[-1] == "m"]
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from spanlore.genai.inference import InferenceError, Usage
 from spanlore.genai.messages import Reasoning, ServerToolCall, ServerToolResult, Text, ToolCall
-from spanlore_proxy.wire.bedrock.event_stream import encode_message
 from spanlore_proxy.wire.bedrock.fold import BedrockFold, fold_response
 from spanlore_proxy.wire.response import WireResponse
 from support import recordings
+from support.event_stream import encode_message
 
 NAMES = recordings.names_of("bedrock")
 
