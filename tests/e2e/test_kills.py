@@ -29,6 +29,8 @@ CLIENTS = 6
 VICTIMS = (("proxy",), ("collector",), ("proxy", "collector"))
 KILLS = int(child_environment({}).get("SPANLORE_TEST_KILLS", "3"))
 """A sample; `make test-faults` makes it 200."""
+LONGEST_S = float(child_environment({}).get("SPANLORE_TEST_KILLS_S", "3600"))
+"""After that no more are made; how many there were is printed."""
 SEED = int(child_environment({}).get("SPANLORE_TEST_SEED", "1"))
 MOST_ANSWERS = 60
 """Between one kill and the next, and after the last: a random number up to this."""
@@ -136,7 +138,10 @@ def test_kills_cost_only_what_was_under_way() -> None:
         for client in clients:
             client.start()
         try:
+            end = time.monotonic() + LONGEST_S
             for number in range(KILLS):
+                if time.monotonic() > end:
+                    break
                 work.go_on(chance.randint(1, MOST_ANSWERS))
                 time.sleep(chance.random() * 0.3)
                 for name in VICTIMS[number % len(VICTIMS)]:

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Final
 
 from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Asked, Captured, request_exchange
+from spanlore_proxy.capture.packed import Packed, pack
 from spanlore_proxy.capture.tap import ResponseTap
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.injection.rewrite import weave
@@ -42,10 +43,10 @@ FILE_BYTES: Final = 16 * 1024**2
 MAX_HELD_BYTES: Final = 192 * 1024**2
 """In all files. What comes on top is not held; the tally knows of it."""
 MAX_TRIES: Final = 5
-"""So often an exchange is recorded anew: one that kills the proxy itself must not do so for ever."""
+"""So often the recorder begins with an exchange: one that kills the proxy itself must not do so for ever."""
 
 _HEADER: Final = struct.Struct("<4sBBxx8sQ")
-"""Magic, kind, how often it was tried (or `_DONE`), id, payload bytes."""
+"""Magic, kind, how often the recorder began with it (or `_DONE`), id, payload bytes."""
 _MAGIC: Final = b"\xf5SLH"
 _STATE_AT: Final = 5
 _DONE: Final = 255
@@ -83,14 +84,16 @@ class _Place:
 
     frames: list[tuple[int, int]] = field(default_factory=list)
     """(index of the file, offset)."""
-    is_over: bool = False
+    tries: int = 0
+    end: tuple[int, int] | None = None
+    """Of the frame that says that it is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
     """What an earlier proxy left."""
 
-    captured: tuple[Captured, ...] = ()
+    captured: tuple[Captured | Packed, ...] = ()
     """In the order in which they were over."""
     unreadable: int = 0
     """Exchanges that were over, and can't be had back."""
@@ -133,7 +136,7 @@ class HeldExchanges:
                     bodies[key] = (number, offset, payload)
                 else:
                     over[key] = (number, offset, tries, payload)
-        found: list[Captured] = []
+        found: list[Captured | Packed] = []
         unreadable = 0
         for key, (number, offset, tries, payload) in over.items():
             body = bodies.get(key)
@@ -141,15 +144,14 @@ class HeldExchanges:
             if captured is None:
                 unreadable += 1
                 continue
-            os.pwrite(self._files[number], bytes((tries + 1,)), offset + _STATE_AT)
-            place = self._places[key.hex()] = _Place([(number, offset)], is_over=True)
+            place = self._places[key.hex()] = _Place([(number, offset)], tries, (number, offset))
             place.frames += [body[:2]] if body is not None else []
             for held_in, _ in place.frames:
                 self._needed[held_in] += 1
             found.append(captured)
         for number in range(len(self._files)):
             self._empty(number)
-        return Recovered(tuple(sorted(found, key=lambda one: one.end_time_ns)), unreadable)
+        return Recovered(tuple(sorted(found, key=_end_time_ns)), unreadable)
 
     def begin(self, exchange_id: str, body: bytes) -> None:
         """Holds the body that a client has sent. `exchange_id` is 16 hex digits."""
@@ -161,6 +163,16 @@ class HeldExchanges:
         rest = _rest(captured, has_body=place is not None)
         # Bodies as they are, without a copy into the pickle.
         self._append(captured.head.id, _Kind.END, pickle.dumps(rest, protocol=5))
+
+    def trying(self, exchange_ids: Sequence[str]) -> None:
+        """The recorder begins with them."""
+        with self._lock:
+            for exchange_id in exchange_ids:
+                place = self._places.get(exchange_id)
+                if place is not None and place.end is not None:
+                    place.tries = min(place.tries + 1, MAX_TRIES)
+                    number, offset = place.end
+                    os.pwrite(self._files[number], bytes((place.tries,)), offset + _STATE_AT)
 
     def settle(self, exchange_ids: Sequence[str]) -> None:
         """They are durable elsewhere, or not wanted."""
@@ -187,7 +199,8 @@ class HeldExchanges:
             self._needed[number] += 1
             place = self._places.setdefault(exchange_id, _Place())
             place.frames.append((number, offset))
-            place.is_over = place.is_over or kind is _Kind.END
+            if kind is _Kind.END:
+                place.end = (number, offset)
 
     def _roomy(self) -> int:
         """The file to go on in."""
@@ -281,8 +294,8 @@ def _rest(captured: Captured, *, has_body: bool) -> _Rest:
     )
 
 
-def _restored(payload: bytes, body: bytes | None) -> Captured | None:
-    """The exchange as it was; None where it can't be had back."""
+def _restored(payload: bytes, body: bytes | None) -> Captured | Packed | None:
+    """The exchange as it was, packed where that can be; None where it can't be had back."""
     try:
         rest = pickle.loads(payload)
         sent = body if rest.sent is None else rest.sent
@@ -292,7 +305,7 @@ def _restored(payload: bytes, body: bytes | None) -> Captured | None:
         return None
 
 
-def _whole(rest: _Rest, sent: bytes) -> Captured:
+def _whole(rest: _Rest, sent: bytes) -> Captured | Packed:
     captured = rest.captured
     plain, encoding = rest.plain, _encoding(captured)
     if plain is None:
@@ -300,15 +313,23 @@ def _whole(rest: _Rest, sent: bytes) -> Captured:
     forwarded = rest.forwarded
     if forwarded is None:
         forwarded = weave(sent, captured.insertions) if captured.insertions and plain is sent else sent
-    asked = None
-    if rest.identity is not None:
-        try:
-            request = read_request(plain, captured.head.endpoint)
-        except MalformedRequestError:
-            request = None
-        asked = Asked(request_exchange(captured.head, plain), request, rest.identity)
     tap = ResponseTap.restored(rest.answer, rest.answer_size, rest.answer_times) if rest.has_answer else None
-    return replace(captured, sent_body=sent, plain_body=plain, forwarded_body=forwarded, tap=tap, asked=asked)
+    whole = replace(captured, sent_body=sent, plain_body=plain, forwarded_body=forwarded, tap=tap)
+    if rest.identity is None:
+        return whole
+    asked = Asked(request_exchange(captured.head, plain), None, rest.identity)
+    packed = pack(replace(whole, asked=asked))
+    if isinstance(packed, Packed):
+        return packed  # and read only when its turn comes: there may be hundreds
+    try:
+        request = read_request(plain, captured.head.endpoint)
+    except MalformedRequestError:
+        request = None
+    return replace(whole, asked=replace(asked, request=request))
+
+
+def _end_time_ns(item: Captured | Packed) -> int:
+    return (item.rest if isinstance(item, Packed) else item).end_time_ns
 
 
 def _encoding(captured: Captured) -> str:

@@ -19,7 +19,8 @@ from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
 from spanlore_proxy.capture.tap import ResponseTap
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.injection.rewrite import weave
-from spanlore_proxy.wire.codecs import read_request
+from spanlore_proxy.wire.codecs import learn_request, read_request
+from spanlore_proxy.wire.history import Histories
 from spanlore_proxy.wire.request import MalformedRequestError
 
 LEVEL: Final = 1
@@ -68,14 +69,17 @@ def pack(captured: Captured) -> Packed | Captured:
     )
 
 
-def unpack(packed: Packed) -> Captured:
-    """The exchange as it was."""
+def unpack(packed: Packed, histories: Histories | None = None) -> Captured:
+    """The exchange as it was. With `histories`, which remember it, what an earlier body already said is not parsed
+    again, and its messages are the same objects: that is what makes a backlog cheap."""
     decompress = zstandard.ZstdDecompressor().decompress
     body, rest, tap = decompress(packed.sent), packed.rest, packed.answer
     asked = None
     if packed.identity is not None:
         try:
-            request = read_request(body, rest.head.endpoint)
+            request = read_request(body, rest.head.endpoint, histories)
+            if histories is not None:
+                learn_request(body, request, histories)
         except MalformedRequestError:
             request = None
         asked = Asked(request_exchange(rest.head, body), request, packed.identity)

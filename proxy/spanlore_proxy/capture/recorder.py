@@ -144,6 +144,7 @@ class Recorder:
         self._bodies = bodies
         self._watch = UpstreamWatch(load=self._kept_body)
         self._forwarded = Histories(MAX_FORWARDED_BYTES)
+        self._unpacked = Histories(MAX_FORWARDED_BYTES)
         self._is_stopping = False
         self._clock_ns = clock_ns
         self._queue: queue.SimpleQueue[Captured | Packed | None] = queue.SimpleQueue()
@@ -175,7 +176,8 @@ class Recorder:
         if self._tally is not None:
             self._tally.adopted(len(found.captured))
         for captured in found.captured:
-            self._enqueue(captured)
+            self._queued_bytes += captured.size_bytes
+            self._queue.put(captured)
 
     def begin(self) -> None:
         """One more exchange is under way."""
@@ -285,6 +287,7 @@ class Recorder:
     def _record(self, captured: Sequence[Captured | Packed]) -> None:
         """Makes the group durable, or counts what of it is lost."""
         plain = [item.rest if isinstance(item, Packed) else item for item in captured]
+        self._held.trying([item.head.id for item in plain])
         self._oldest_ns = plain[0].end_time_ns
         try:
             states = self._spool_group(captured)
@@ -307,7 +310,7 @@ class Recorder:
         for item in captured:
             self._give_way(self._is_urgent)
             try:
-                self._observe(unpack(item) if isinstance(item, Packed) else item, group)
+                self._observe(unpack(item, self._unpacked) if isinstance(item, Packed) else item, group)
             except Exception as error:
                 # An exchange that we cannot read must not cost the others of its group.
                 _log.exception("could not decode an exchange")

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from spanlore_proxy.capture import held as held_module
 from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
-from spanlore_proxy.capture.held import MAX_TRIES, HeldExchanges, Tally
+from spanlore_proxy.capture.held import MAX_TRIES, HeldExchanges, Recovered, Tally
+from spanlore_proxy.capture.packed import MIN_BYTES, Packed, unpack
 from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert
 from spanlore_proxy.launch.child import memory_files
@@ -46,6 +47,10 @@ def read(one: Captured) -> Captured:
     return replace(one, asked=Asked(asked, request, identify(asked, request, one.head.endpoint)))
 
 
+def whole(found: Recovered) -> list[Captured]:
+    return [unpack(one) if isinstance(one, Packed) else one for one in found.captured]
+
+
 def same(one: Captured, other: Captured) -> bool:
     """All that is recorded of them is equal."""
     taps = [
@@ -67,8 +72,8 @@ def test_what_was_not_settled_is_had_back_in_order(files: list[int]) -> None:
 
     found = HeldExchanges(files).recover()
 
-    assert [int(one.head.id, 16) for one in found.captured] == [2, 3]
-    assert all(one.sent_body == request_body() and one.tap is not None for one in found.captured)
+    assert [int(one.head.id, 16) for one in whole(found)] == [2, 3]
+    assert all(one.sent_body == request_body() and one.tap is not None for one in whole(found))
     assert found.unreadable == 0
 
 
@@ -89,14 +94,15 @@ def test_an_exchange_comes_back_as_it_was(files: list[int]) -> None:
     )
     message = replace(exchange(4), sent_body=b"{}", forwarded_body=b"{}", status_code=101)
     unanswered = replace(exchange(5), tap=None, status_code=None)
-    everything = [plain, changed, zipped, message, unanswered]
+    large = read(exchange(6, request_body("x" * 2 * MIN_BYTES)))
+    everything = [plain, changed, zipped, message, unanswered, large]
     held = HeldExchanges(files)
     for number, one in enumerate(everything):
         if number % 2:
             held.begin(one.head.id, one.sent_body)
         held.end(one)
 
-    found = HeldExchanges(files).recover().captured
+    found = whole(HeldExchanges(files).recover())
 
     assert len(found) == len(everything)
     assert all(same(one, other) for one, other in zip(everything, found, strict=True))
@@ -151,10 +157,16 @@ def test_the_bound_holds(files: list[int]) -> None:
 
 
 def test_what_kills_the_proxy_does_not_do_so_for_ever(files: list[int]) -> None:
-    """An exchange is recorded anew a few times, then it counts as lost."""
-    HeldExchanges(files).end(exchange(1))
-    for _ in range(MAX_TRIES):
+    """With an exchange the recorder begins a few times, then it counts as lost; one that only waits is never given
+    up."""
+    first = HeldExchanges(files)
+    first.end(exchange(1))
+    for _ in range(MAX_TRIES + 3):
         assert len(HeldExchanges(files).recover().captured) == 1
+    for _ in range(MAX_TRIES):
+        after = HeldExchanges(files)
+        assert len(after.recover().captured) == 1
+        after.trying([exchange(1).head.id])
 
     found = HeldExchanges(files).recover()
 
@@ -176,9 +188,9 @@ def test_a_frame_that_was_cut_off_costs_itself_only(cut: int, garbage: bytes) ->
 
         found = HeldExchanges(files).recover()
 
-        whole = sum(end <= cut for end in ends)
-        assert whole <= len(found.captured) <= 3
-        assert [int(one.head.id, 16) for one in found.captured[:whole]] == list(range(whole))
+        left = sum(end <= cut for end in ends)
+        assert left <= len(found.captured) <= 3
+        assert [int(one.head.id, 16) for one in whole(found)[:left]] == list(range(left))
     finally:
         for descriptor in files:
             os.close(descriptor)

@@ -1,6 +1,7 @@
 import dataclasses
 import random
 
+import orjson
 import pytest
 
 from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
@@ -8,6 +9,7 @@ from spanlore_proxy.capture.packed import MIN_BYTES, Packed, pack, unpack
 from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert
 from spanlore_proxy.wire.codecs import read_request
+from spanlore_proxy.wire.history import Histories
 from support.capture_exchanges import captured
 from support.capture_messages import request_body
 
@@ -55,6 +57,23 @@ def test_an_untouched_body_stays_the_same_object() -> None:
 
     assert after.forwarded_body is after.sent_body is after.plain_body
     assert after.asked is None
+
+
+def test_a_backlog_is_read_from_where_it_is_new() -> None:
+    """Packed exchanges of one conversation have the same message objects: their digests are made once."""
+    histories = Histories()
+    said = [{"role": ("user", "assistant")[number % 2], "content": f"{number} {'x' * 900}"} for number in range(42)]
+    requests = []
+    for count in (40, 42):
+        body = orjson.dumps({"model": "m", "max_tokens": 9, "messages": said[:count]})
+        packed = pack(read(body))
+        assert isinstance(packed, Packed)
+        after = unpack(packed, histories)
+        assert same(after, unpack(packed))
+        assert after.asked is not None and after.asked.request is not None
+        requests.append(after.asked.request.raw_messages)
+
+    assert sum(one is other for one, other in zip(*requests, strict=False)) == 38
 
 
 @pytest.mark.parametrize(
