@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from spanlore_proxy.conversation.chain import DIGEST_BYTES
 
-MAX_BYTES: Final = 8 * 1024**2
+MAX_BYTES: Final = 5 * 1024**2
 """Of the bodies whose messages are remembered."""
 MAX_COUNT: Final = 64
 
@@ -51,7 +51,7 @@ class Digests:
     def _keep(self, key: int, messages: Messages, chain: bytes, size_bytes: int) -> None:
         if key in self._chains:
             self._bytes -= self._chains.pop(key)[2]
-        if size_bytes > self._max_bytes // 2:
+        if size_bytes > self._max_bytes * 4 // 5:
             return
         self._chains[key] = messages, chain, size_bytes
         self._bytes += size_bytes

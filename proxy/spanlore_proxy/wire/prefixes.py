@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_COUNT: Final = 64
-MAX_BYTES: Final = 8 * 1024**2
-"""Of all bodies that are remembered."""
+MAX_BYTES: Final = 5 * 1024**2
+"""Of all bodies that are remembered; what is known of them takes up as much again and more. 25 conversations of 200 KB,
+or one of a million tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ class Prefixes[Value]:
         return found
 
     def may_keep(self, body: bytes) -> bool:
-        """Whether the body is not so large that it would push out most others."""
-        return len(body) <= self._max_bytes // 2
+        """Whether the body is not so large that it would push out all others."""
+        return len(body) <= self._max_bytes * 4 // 5
 
     def keep(self, body: bytes, end: int, value: Value, instead_of: Prefix[Value] | None = None) -> None:
         """Remembers the body's beginning, in the place of a shorter one. Those not used for longest are forgotten."""

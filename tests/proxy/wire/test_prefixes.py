@@ -64,7 +64,7 @@ def test_bounded_by_bytes_and_number() -> None:
         known.keep(b"three", 5, "three")
 
         assert (value(known, b"one"), value(known, b"two"), value(known, b"three")) == ("one", None, "three")
-    assert (by_bytes.may_keep(b"12345"), by_bytes.may_keep(b"123456")) == (True, False)
+    assert (by_bytes.may_keep(b"12345678"), by_bytes.may_keep(b"123456789")) == (True, False)
     by_bytes.clear()
 
     assert (len(by_bytes), len(by_number), value(by_bytes, b"one")) == (0, 2, None)
