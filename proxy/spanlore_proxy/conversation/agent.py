@@ -84,9 +84,13 @@ _SESSION_FIELDS: Final = ("sessionId", "session_id")
 _CWD = re.compile(
     r"(?:Primary working directory|Working directory|Current working directory|<cwd>):? ?(?P<path>[^\n<]{1,1024})"
 )
-_SUMMARISERS: Final = ("context summarization agent", "context summarization assistant")
-"""OpenCode's and pi's system prompts of a compaction, which offers no tools."""
-_AIDER_SIDE: Final = ("concise, one-line Git commit messages", "*Briefly* summarize this partial conversation")
+_SUMMARISERS: Final = (
+    "context summarization agent",
+    "context summarization assistant",
+    "*Briefly* summarize this partial conversation",
+)
+"""OpenCode's, pi's and aider's system prompts of a compaction, which offers no tools."""
+_AIDER_SIDE: Final = "concise, one-line Git commit messages"
 _SUMMARISE: Final = (
     "You are the component that summarizes a conversation when its context window",
     "First, reason in your <analysis> block.",
@@ -259,8 +263,7 @@ def _call_class(request: WireRequest | None, system: tuple[str, ...], endpoint: 
     if any(mark in text[:2000] for text in system for mark in _SUMMARISERS):
         return CallClass.COMPACTION
     if harness == "aider":  # has no tools
-        is_aside = any(mark in text[:2000] for text in system for mark in _AIDER_SIDE)
-        return CallClass.SIDE if is_aside else CallClass.MAIN
+        return CallClass.SIDE if any(_AIDER_SIDE in text[:2000] for text in system) else CallClass.MAIN
     if any(text.lstrip().startswith(_TITLE_STARTS) for text in system):
         return CallClass.TITLE
     if request.parameters.max_tokens == 1:

@@ -122,7 +122,7 @@ def _compacted_in_run(
     if (
         seen.identity.session_id
         or seen.identity.call_class is not CallClass.MAIN
-        or not _begins_with_summary(seen, view)
+        or not begins_with_summary(view, seen.identity.harness)
     ):
         return None
     peers = [state for state in of_run(seen, everything()) if state.call_class is CallClass.MAIN]
@@ -141,12 +141,13 @@ def of_run(seen: Seen, states: Iterable[ConversationState]) -> list[Conversation
     ]
 
 
-def _begins_with_summary(seen: Seen, view: View) -> bool:
-    return _has_summary(seen, view, range(min(view.opening + 2, len(view))))
+def begins_with_summary(view: View, harness: str) -> bool:
+    """Whether a summary stands where the history was."""
+    return _has_summary(view, harness, range(min(view.opening + 2, len(view))))
 
 
-def _has_summary(seen: Seen, view: View, indices: Iterable[int]) -> bool:
-    asks = _ASKS_FOR_PAST if seen.identity.harness == "opencode" else None
+def _has_summary(view: View, harness: str, indices: Iterable[int]) -> bool:
+    asks = _ASKS_FOR_PAST if harness == "opencode" else None
     return any(
         kind_of(raw) in COMPACTIONS or scan(view.message(index)).is_summary or (asks and asks in _texts(raw))
         for index in indices
@@ -167,13 +168,13 @@ def _is_compacted(seen: Seen, view: View, known: ConversationState) -> bool:
     if seen.identity.is_compacted:
         return True
     unchanged = common_prefix(known.chain, view.chain)
-    return _has_summary(seen, view, range(unchanged, min(view.opening + 2, len(view))))
+    return _has_summary(view, seen.identity.harness, range(unchanged, min(view.opening + 2, len(view))))
 
 
 def _brings_summary(seen: Seen, view: View, best: Found) -> bool:
     first = best.alignment.new_from
     is_without_answer = bool(best.state.echo) and first == length(best.state.chain)
-    return is_without_answer and _has_summary(seen, view, range(first, min(first + 2, len(view))))
+    return is_without_answer and _has_summary(view, seen.identity.harness, range(first, min(first + 2, len(view))))
 
 
 def _newborn(
@@ -190,7 +191,7 @@ def _newborn(
     origin, shared = _origin(view, nearest, everything)
     if origin is None and not seen.identity.session_id:
         origin, shared = resumed_from(seen, view, everything())
-        if origin is None and _begins_with_summary(seen, view):
+        if origin is None and begins_with_summary(view, seen.identity.harness):
             origin = summarised
     session, is_inferred = _session(seen, view, has_namesake=nearest is not None)
     identity = seen.identity

@@ -118,14 +118,19 @@ def conversation_key(request: WireRequest, identity: Identity, workplace: Workpl
     """
     if identity.session_id:
         return conversation_id_of(identity.session_id, identity.agent_key, "")
+    return conversation_id_of(workplace.run_id or workplace.cwd, identity.agent_key, opening_of(request, identity))
+
+
+def opening_of(request: WireRequest, identity: Identity) -> str:
+    """What a person said before the first answer; where nobody said anything, what stands there."""
     opening = opening_text(request.raw_messages, identity.harness)
     if opening is None:
         view = View(request, READERS[request.dialect], chain=b"")
-        first = range(_first_answer(request.raw_messages, identity.harness))
+        first = range(first_answer(request.raw_messages, identity.harness))
         said = [text for index in first for text in scan(view.message(index)).texts]
         digest = CODECS[request.dialect].message_digest
         opening = "\n".join(said) if said else "".join(digest(request.raw_messages[index]).hex() for index in first)
-    return conversation_id_of(workplace.run_id or workplace.cwd, identity.agent_key, opening)
+    return opening
 
 
 def read_facts(
@@ -137,36 +142,37 @@ def read_facts(
     entry: Entry | None,
     programs: frozenset[str],
     wants_prompt: bool = False,
+    epoch: str = "",
 ) -> RequestFacts:
     """The facts of a request.
 
     `conversation` is its `conversation_key`, `entry` what the ledger knows of it. Only failures of the `programs`
     are looked for ('' stands for any): finding a signature in a long output costs the most of all this, and nothing
-    could answer the others anyway. The prompt is looked for where it is wanted.
+    could answer the others anyway. The prompt is looked for where it is wanted. `epoch` is what `lineage` found out.
     """
     messages = request.raw_messages
     layout = LAYOUTS[request.dialect]
-    first_answer = _first_answer(messages, identity.harness)
+    opening = first_answer(messages, identity.harness)
     system = system_texts(request)
     return RequestFacts(
         conversation=conversation,
         is_derived=not identity.session_id,
-        session_seed=identity.session_id or conversation,
+        session_seed=identity.session_id or (entry.seed if entry else "") or conversation,
         call_class=identity.call_class,
         harness=identity.harness or workplace.harness,
         repository=workplace.repository,
         run_id=workplace.run_id,
         is_attested=identity.is_attested,
-        has_answer=first_answer < len(messages),
+        has_answer=opening < len(messages),
         has_tools=bool(request.raw_tools),
-        epoch=_epoch(request, layout, identity),
+        epoch=_epoch(request, layout, identity) or epoch or (entry.epoch if entry and not identity.session_id else ""),
         failures=tuple(_failures(request, layout, identity.harness, programs)) if programs else (),
         anchors=_anchors(request, layout, entry.hints) if entry else {},
         prompt=_prompt(request, layout, identity) if wants_prompt else None,
         sub_path=workplace.sub_path,
         is_continued=layout.is_continued(request),
         system_texts=system,
-        opening_texts=tuple(text for message in messages[:first_answer] for text in texts_of(message.get("content"))),
+        opening_texts=tuple(text for message in messages[:opening] for text in texts_of(message.get("content"))),
         client_memory_ids=tuple(dict.fromkeys(id_ for text in system for id_ in shown_ids(text))),
     )
 
@@ -178,7 +184,7 @@ def is_bypassed(headers: Iterable[tuple[str, str]]) -> bool:
     )
 
 
-def _first_answer(messages: Sequence[Mapping[str, Any]], harness: str) -> int:
+def first_answer(messages: Sequence[Mapping[str, Any]], harness: str) -> int:
     """Index of the first assistant's message that the client did not make up; the number of messages when there is
     none."""
     start = preamble(messages, harness)

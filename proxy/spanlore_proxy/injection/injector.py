@@ -26,6 +26,7 @@ from spanlore_proxy.injection.facts import RequestFacts, conversation_key, is_by
 from spanlore_proxy.injection.invariant import PrefixWatch, noted_alarm
 from spanlore_proxy.injection.layouts.table import LAYOUTS
 from spanlore_proxy.injection.ledger import Entry, LedgerStore
+from spanlore_proxy.injection.lineage import Ancestry, Lineage
 from spanlore_proxy.injection.offsets import OffsetError
 from spanlore_proxy.injection.policy import Placed, Plan, decide, replay
 from spanlore_proxy.injection.rewrite import Addition, Insertion, Rewritten, insert
@@ -84,6 +85,7 @@ class Injector:
         self._is_killed = is_killed
         self._words = words
         self._watch = PrefixWatch()
+        self._lineage = Lineage(ledger)
         self._off: set[str] = set()
         """Conversations that raised the prefix alarm."""
         self._watched: Watched | None = None
@@ -151,7 +153,13 @@ class Injector:
         watched = Watched(conversation, not identity.session_id, None, is_continued)
         has_own_prefix = identity.call_class is CallClass.COMPACTION and not request.raw_tools
         self._watched = None if has_own_prefix else watched
-        entry = self._ledger.load(conversation)
+        if identity.call_class is CallClass.COMPACTION:
+            self._lineage.asks_for_summary(request, identity, workplace)
+        known = self._ledger.load(conversation)
+        ancestry = Ancestry(known)
+        if known is None:
+            ancestry = self._lineage.trace(request, identity, workplace, conversation)
+        entry = ancestry.entry
         if entry is not None and entry.is_off:
             self._watched = None
             return _untouched(body, "alarm")
@@ -166,6 +174,7 @@ class Injector:
             entry=entry,
             programs=snapshot.failing_programs(workplace.repository) if identity.call_class in _ANSWERED else _NONE,
             wants_prompt=identity.call_class is CallClass.MAIN and holds_any,
+            epoch=ancestry.epoch,
         )
         if facts.is_attested and self._settings.injection.attested != "rewrite":
             self._watched = None  # left alone, whatever stood there while another setting held
@@ -182,6 +191,10 @@ class Injector:
                 rewritten = _rewrite(body, request, plan)
         if alarm := self._watch.check(request, facts, plan.placed):
             return self._switched_off(body, facts, alarm)
+        is_first_answer = facts.has_answer and not (known is not None and known.has_answer)
+        self._lineage.goes_on(
+            request, identity, workplace, conversation, is_first_answer=is_first_answer, now_ns=self._now_ns()
+        )
         return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
 
     def _decided(

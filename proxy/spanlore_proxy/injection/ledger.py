@@ -69,6 +69,10 @@ class Entry:
     """The session block, if any, first; then hints in the order they were placed."""
     updated_at_ns: int = 0
     """When it was saved."""
+    seed: str = ""
+    """What draws the lots for withholding where that is not the conversation: the one that this one goes on from."""
+    origin: str = ""
+    """Set in an entry that is only a sign (`lineage`): the conversation that has it."""
 
     @property
     def session_block(self) -> Placement | None:

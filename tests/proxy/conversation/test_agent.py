@@ -161,6 +161,7 @@ def test_opencodes_sub_agents_belong_to_their_parents_session() -> None:
             "aider",
             CallClass.SIDE,
         ),
+        ("*Briefly* summarize this partial conversation about programming.", "aider", CallClass.COMPACTION),
         ("You are a helpful assistant that can interact with a computer.", "mini-swe-agent", CallClass.UNKNOWN),
         ("You are a context summarization assistant.", "unknown", CallClass.COMPACTION),
         ("You are a title generator.", "unknown", CallClass.TITLE),
