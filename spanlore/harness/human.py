@@ -164,8 +164,13 @@ class Scan:
     """The agent woke itself: a background task ended, a schedule fired."""
     is_command: bool = False
     """A slash command: the user's doing, though the words are not theirs."""
-    is_summary: bool = False
-    """A summary that stands for compacted history."""
+    summary: str = ""
+    """What stands for compacted history, without the blocks around it; '' where nothing does."""
+
+    @property
+    def is_summary(self) -> bool:
+        """The message brings a summary."""
+        return bool(self.summary)
 
 
 def human_messages(
@@ -221,8 +226,14 @@ def scan(message: Message) -> Scan:
         or any(is_refusal(result) and not rejection_reason(result) for result in results),
         is_notification=any(mark in block for block in blocks for mark in _NOTIFICATIONS),
         is_command=any(_COMMAND in block for block in blocks),
-        is_summary=any(block.lstrip().startswith(_SUMMARIES) or _QWEN_SUMMARY in block for block in blocks),
+        summary=next(
+            (block for block in blocks if block.lstrip().startswith(_SUMMARIES) or _QWEN_SUMMARY in block), ""
+        ),
     )
+
+
+def _is_summary(block: str) -> bool:
+    return block.lstrip().startswith(_SUMMARIES) or _QWEN_SUMMARY in block
 
 
 def is_refusal(result: ToolResult) -> bool:

@@ -69,7 +69,7 @@ class Way:
 
 def _opencode(name: str, model: str) -> Way:
     provider, _, model = model.partition("/")
-    limit = {"limit": {"context": 9000, "output": 1000}}
+    limit = {"limit": {"context": 9000, "input": 8000, "output": 1000}}
     config = {"provider": {provider: {"models": {model: limit}}}, "compaction": {"auto": True}}
     return Way(
         name,
@@ -135,13 +135,11 @@ WAYS = (
         ("--continue", "--fork-session", "-p", "{}"),
         is_named=False,
         sub=UseTool("agent", {"description": "look", "prompt": TASK, "subagent_type": "general-purpose"}),
-        small_home={
-            ".qwen/settings.json": json.dumps({"model": {"chatCompression": {"contextPercentageThreshold": 0.003}}})
-        },
+        small_home={".qwen/settings.json": json.dumps({"context": {"autoCompactThreshold": 0.003}})},
         asks="summarizes a conversation when its context window",
     ),
     _pi("pi-anthropic", 200_000),
-    _pi("pi-openai", 272_000),
+    _pi("pi-openai", 400_000),
 )
 
 

@@ -122,12 +122,13 @@ def conversation_key(request: WireRequest, identity: Identity, workplace: Workpl
 
 
 def opening_of(request: WireRequest, identity: Identity) -> str:
-    """What a person said before the first answer; where nobody said anything, what stands there."""
+    """What a person said before the first answer, else the summary there; without either, what stands there."""
     opening = opening_text(request.raw_messages, identity.harness)
     if opening is None:
         view = View(request, READERS[request.dialect], chain=b"")
         first = range(first_answer(request.raw_messages, identity.harness))
-        said = [text for index in first for text in scan(view.message(index)).texts]
+        found = [scan(view.message(index)) for index in first]
+        said = [text for one in found for text in one.texts] or [one.summary for one in found if one.summary]
         digest = CODECS[request.dialect].message_digest
         opening = "\n".join(said) if said else "".join(digest(request.raw_messages[index]).hex() for index in first)
     return opening

@@ -153,8 +153,6 @@ class Injector:
         watched = Watched(conversation, not identity.session_id, None, is_continued)
         has_own_prefix = identity.call_class is CallClass.COMPACTION and not request.raw_tools
         self._watched = None if has_own_prefix else watched
-        if identity.call_class is CallClass.COMPACTION:
-            self._lineage.asks_for_summary(request, identity, workplace)
         known = self._ledger.load(conversation)
         ancestry = Ancestry(known)
         if known is None:
@@ -191,9 +189,14 @@ class Injector:
                 rewritten = _rewrite(body, request, plan)
         if alarm := self._watch.check(request, facts, plan.placed):
             return self._switched_off(body, facts, alarm)
-        is_first_answer = facts.has_answer and not (known is not None and known.has_answer)
-        self._lineage.goes_on(
-            request, identity, workplace, conversation, is_first_answer=is_first_answer, now_ns=self._now_ns()
+        self._lineage.leaves(
+            request,
+            identity,
+            workplace,
+            conversation,
+            is_known=entry is not None,
+            is_first_answer=facts.has_answer and not (known is not None and known.has_answer),
+            now_ns=self._now_ns(),
         )
         return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
 

@@ -1,14 +1,16 @@
 """What a conversation goes on from, of clients that name no session: what was placed there is placed here, too.
 
-The ledger knows such a conversation by its run and opening. Both change when the agent replaces its history by a summary
-of its own, or when another process resumes it, and the ledger does not know what comes then. Two things can be proven:
+The ledger knows such a conversation by its run and opening. They change when the agent replaces its history by a
+summary of its own, or when another process resumes it, and the ledger does not know what comes then. Two things can be
+proven:
 
-- **Compaction.** A run (one process, `spanlore run`) asked for a summary, and its next history that the ledger does not
-  know begins with a summary that was not in what it had summarised. Nobody has cached that prefix, so the block may be
-  decided anew; what draws the lots for withholding stays that of the conversation before.
+- **Compaction.** A run (one process, `spanlore run`) asked for a summary last, and its next history, which the ledger
+  does not know, begins with a summary that was not in what it had summarised. Nobody has cached that prefix, so the
+  block may be decided anew; what draws the lots for withholding stays that of the conversation before. pi asks for it
+  when a run is over: then it is the next run of the same program in the same directory that begins so.
 - **Resume.** A history with answers, unknown by its run, has the opening and the first answer of a conversation of the
-  same program in the same directory. Its beginning is that conversation's, so is its prefix in the provider's cache, and
-  what stands there is replayed with the same bytes: the block, and the hints whose messages are as they were. Where
+  same program in the same directory. Its beginning is that conversation's, so is its prefix in the provider's cache,
+  and what stands there is replayed with the same bytes: the block, and the hints whose messages are as they were. Where
   two conversations began with the very same words and answer, it is the one seen last.
 
 Everything else stays as it is: without a run nobody knows which of a directory's processes had its history summarised,
@@ -39,6 +41,8 @@ MAX_RUNS: Final = 1_024
 MAX_SUMMARISED: Final = 64
 """Messages of a history at whose beginning a summary may stand already."""
 
+_TRACED: Final = frozenset({CallClass.MAIN, CallClass.COMPACTION})
+
 _log = logging.getLogger(__name__)
 
 
@@ -57,9 +61,10 @@ class _Run:
     """What a run did last."""
 
     conversation: str = ""
-    """Its main agent's."""
+    """Its main agent's; '' while none is known."""
     summarised: frozenset[bytes] | None = None
-    """Digests of the first messages of what it asked a summary of; None when it did not since its last request."""
+    """Digests of the first messages of what it asked a summary of; None when it has gone on since."""
+    cwd: str = ""
 
 
 class Lineage:
@@ -70,52 +75,45 @@ class Lineage:
         self._max_runs = max_runs
         self._runs: OrderedDict[tuple[str, str], _Run] = OrderedDict()
 
-    def asks_for_summary(self, request: WireRequest, identity: Identity, workplace: Workplace) -> None:
-        """A summariser's request was seen."""
-        if identity.session_id or not workplace.run_id:
-            return
-        digest = CODECS[request.dialect].message_digest
-        summarised = frozenset(digest(raw) for raw in request.raw_messages[:MAX_SUMMARISED])
-        self._note(identity, workplace, replace(self._run(identity, workplace), summarised=summarised))
-
     def trace(self, request: WireRequest, identity: Identity, workplace: Workplace, conversation: str) -> Ancestry:
-        """What a conversation of the main agent goes on from that the ledger does not know.
+        """What a conversation goes on from that the ledger does not know.
 
         Raises:
             OSError: the ledger can't be read, or does not keep what was inherited.
         """
-        if identity.session_id or identity.call_class is not CallClass.MAIN:
+        if identity.session_id or identity.call_class not in _TRACED:
             return Ancestry()
-        run = self._run(identity, workplace)
-        if run.summarised is not None and _is_new_summary(request, identity, run.summarised):
-            before = self._ledger.load(run.conversation) if run.conversation else None
-            entry = replace(before or Entry(conversation), conversation=conversation, is_decided=True, epoch="")
-            seed = entry.seed or run.conversation
-            return Ancestry(replace(entry, seed=seed), conversation)
-        mark = _mark(request, identity, workplace)
-        sign = self._ledger.load(mark) if mark else None
-        known = self._ledger.load(sign.origin) if sign is not None else None
-        if known is None:
-            return Ancestry()
-        entry = replace(known, conversation=conversation, seed=known.seed or known.conversation)
-        self._ledger.save(entry)  # now: what comes later in the other conversation is none of this one's
-        return Ancestry(entry)
+        is_main = identity.call_class is CallClass.MAIN
+        if is_main and (run := self._own(identity, workplace)) and _is_new_summary(request, identity, run):
+            return self._after_summary(run, conversation)
+        if (entry := self._resumed(request, identity, workplace, conversation)) is not None:
+            return Ancestry(entry)
+        if is_main and (run := self._ended(identity, workplace)) and _is_new_summary(request, identity, run):
+            return self._after_summary(run, conversation)
+        return Ancestry()
 
-    def goes_on(
+    def leaves(
         self,
         request: WireRequest,
         identity: Identity,
         workplace: Workplace,
         conversation: str,
         *,
+        is_known: bool,
         is_first_answer: bool,
         now_ns: int,
     ) -> None:
-        """A main request leaves. With the first answer in it, another process may know the conversation by it."""
-        if identity.session_id or identity.call_class is not CallClass.MAIN:
+        """A request leaves. `is_known`: the ledger has an entry of its conversation. With the first answer in it,
+        another process may know it by that."""
+        if identity.session_id or identity.call_class not in _TRACED:
             return
-        if workplace.run_id:
-            self._note(identity, workplace, _Run(conversation))
+        if identity.call_class is CallClass.COMPACTION:
+            before = self._runs.get((workplace.run_id, identity.harness), _Run())
+            digest = CODECS[request.dialect].message_digest
+            summarised = frozenset(digest(raw) for raw in request.raw_messages[:MAX_SUMMARISED])
+            self._note(identity, workplace, conversation if is_known else before.conversation, summarised)
+            return
+        self._note(identity, workplace, conversation)
         mark = _mark(request, identity, workplace) if is_first_answer else ""
         if not mark:
             return
@@ -124,23 +122,59 @@ class Lineage:
         except OSError as error:
             _log.warning("a resumed session will not be known, the ledger can't be written: %s", error)
 
-    def _run(self, identity: Identity, workplace: Workplace) -> _Run:
-        return self._runs.get((workplace.run_id, identity.harness), _Run()) if workplace.run_id else _Run()
+    def _after_summary(self, run: _Run, conversation: str) -> Ancestry:
+        """What to decide anew: under the new key, with the lots of the conversation before."""
+        before = self._ledger.load(run.conversation) if run.conversation else None
+        entry = replace(before or Entry(conversation), conversation=conversation, is_decided=True, has_answer=False)
+        return Ancestry(replace(entry, epoch="", seed=entry.seed or run.conversation), conversation)
 
-    def _note(self, identity: Identity, workplace: Workplace, run: _Run) -> None:
+    def _resumed(
+        self, request: WireRequest, identity: Identity, workplace: Workplace, conversation: str
+    ) -> Entry | None:
+        mark = _mark(request, identity, workplace)
+        sign = self._ledger.load(mark) if mark else None
+        known = self._ledger.load(sign.origin) if sign is not None else None
+        if known is None:
+            return None
+        entry = replace(known, conversation=conversation, seed=known.seed or known.conversation)
+        self._ledger.save(entry)  # now: what comes later in the other conversation is none of this one's
+        return entry
+
+    def _own(self, identity: Identity, workplace: Workplace) -> _Run | None:
+        """This run, if a summary is what it asked for last."""
+        run = self._runs.get((workplace.run_id, identity.harness)) if workplace.run_id else None
+        return run if run is not None and run.summarised is not None else None
+
+    def _ended(self, identity: Identity, workplace: Workplace) -> _Run | None:
+        """The newest run of the same program in the same directory that asked for a summary last, as it ended."""
+        return next(
+            (
+                run
+                for (_, harness), run in reversed(self._runs.items())
+                if run.summarised is not None and (harness, run.cwd) == (identity.harness, workplace.cwd)
+            ),
+            None,
+        )
+
+    def _note(
+        self, identity: Identity, workplace: Workplace, conversation: str, summarised: frozenset[bytes] | None = None
+    ) -> None:
+        if not workplace.run_id:
+            return
         key = (workplace.run_id, identity.harness)
-        self._runs[key] = run
+        self._runs[key] = _Run(conversation, summarised, workplace.cwd)
         self._runs.move_to_end(key)
         while len(self._runs) > self._max_runs:
             self._runs.popitem(last=False)
 
 
-def _is_new_summary(request: WireRequest, identity: Identity, summarised: frozenset[bytes]) -> bool:
+def _is_new_summary(request: WireRequest, identity: Identity, run: _Run) -> bool:
+    """The history begins with a summary that does not stand in what the run had summarised."""
     view = View(request, READERS[request.dialect], chain=b"", harness=identity.harness)
     if not begins_with_summary(view, identity.harness):
         return False
     digest = CODECS[request.dialect].message_digest
-    return digest(request.raw_messages[view.opening]) not in summarised
+    return digest(request.raw_messages[view.opening]) not in (run.summarised or ())
 
 
 def _mark(request: WireRequest, identity: Identity, workplace: Workplace) -> str:
