@@ -69,7 +69,7 @@ class Way:
 
 def _opencode(name: str, model: str) -> Way:
     provider, _, model = model.partition("/")
-    limit = {"limit": {"context": 9000, "input": 8000, "output": 1000}}
+    limit = {"limit": {"context": 11000, "input": 11000, "output": 1000}}
     config = {"provider": {provider: {"models": {model: limit}}}, "compaction": {"auto": True}}
     return Way(
         name,
@@ -195,7 +195,8 @@ INFERENCES = "session_id, conversation, parent_conversation, call_class, compact
 @pytest.mark.parametrize("way", [way for way in WAYS if not way.agent.endswith("code-mode")], ids=lambda way: way.agent)
 def test_a_resumed_session(running: Camp, way: Way) -> None:
     """Each run's prompt is a turn of its own, its tools are told once; a client that names its session has one, another
-    a session for each run, the later one pointing to the earlier. A fork points to what it came from."""
+    a session for each run, the later one pointing to the earlier. A fork points to what it came from. The block stands
+    in all of them."""
     agent = present(way)
     assert agent.tool is not None
     lines = Lines(
@@ -221,6 +222,7 @@ def test_a_resumed_session(running: Camp, way: Way) -> None:
     if way.forked:
         assert turns[2]["session_id"] != turns[1]["session_id"]
         assert turns[2]["parent_conversation"] in {turn["conversation"] for turn in turns[:2]}
+    assert [request.decoded.count(REMEMBERED.encode()) for request in played.main] == [1] * len(played.main)
     never_back(played)
 
 
@@ -260,7 +262,7 @@ def test_sub_agents(running: Camp, way: Way) -> None:
 @pytest.mark.parametrize("way", [way for way in WAYS if way.asks], ids=lambda way: way.agent)
 def test_compaction(running: Camp, way: Way) -> None:
     """The call for the summary is told as one; what follows is the same session (in another run of a client that names
-    none: one that points to it), nobody typed the summary, and no tool is told twice."""
+    none: one that points to it) and has the block again, nobody typed the summary, and no tool is told twice."""
     agent = replace(present(way), home={**BY_NAME[way.agent].home, **way.small_home})
     assert agent.tool is not None
     lines = Lines(
@@ -285,6 +287,7 @@ def test_compaction(running: Camp, way: Way) -> None:
     assert any(row["compacted"] for row in found) is (way.in_one_run or way.is_named)
     assert (turns[1]["session_id"] == turns[0]["session_id"]) is way.is_named
     assert turns[1]["parent_conversation"] == ("" if way.is_named else turns[0]["conversation"])
+    assert [request.decoded.count(REMEMBERED.encode()) for request in played.main] == [1] * len(played.main)
     never_back(played)
 
 

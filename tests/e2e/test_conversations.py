@@ -555,3 +555,40 @@ def test_qwen_keeps_its_own_memory_beside_the_conversation() -> None:
     assert kept.observation.place.call_class is CallClass.SIDE and session(kept) == session(first)
     assert said(kept) == [] and said(onward) == [("user_message", "thanks")]
     assert conversation(onward) == conversation(first) and place(onward)[0] == 1
+
+
+def test_a_summary_that_an_earlier_process_asked_for_as_it_ended() -> None:
+    """pi's: the next process begins with it and points to the conversation that it stands for; of another directory's
+    it knows nothing."""
+    agent = OtherAgent("pi")
+    system = [text("You are operating inside pi, a coding agent harness.")]
+    first = agent.messages([turn("user", text("build it"))], text("Built."), tools=BASH, system=system)
+    summariser = [text("You are a context summarization assistant.")]
+    history = turn("user", text("<conversation>build it</conversation>"))
+    agent.messages([history], text("We built it."), system=summariser)
+    summary = "The conversation history before this point was compacted into the following summary:\n\nWe built it."
+    after = [turn("user", text(summary)), turn("assistant", text("Built.")), turn("user", text("and test"))]
+    again = OtherAgent("pi", agent.tracker, run_id="run-ffffffffffff", now_ns=agent.now_ns)
+    onward = again.messages(after, text("Green."), tools=BASH, system=system)
+    other = OtherAgent("pi", agent.tracker, run_id="run-eeeeeeeeeeee", now_ns=again.now_ns, cwd="/w/other")
+    elsewhere = other.messages(after, text("Green."), tools=BASH, system=system)
+
+    assert onward.observation.place.parent_conversation == conversation(first)
+    assert said(onward) == [("user_message", "and test")]
+    assert elsewhere.observation.place.parent_conversation != conversation(first)
+
+
+def test_aiders_summary_is_a_compaction() -> None:
+    """It is asked for beside the conversation; what follows begins with it and is the same session."""
+    agent = OtherAgent("aider")
+    system = chat("system", "Act as an expert developer. Use a *SEARCH/REPLACE block*")
+    first = agent.chat([system, chat("user", "build it")], "Built.")
+    ask = chat("system", "*Briefly* summarize this partial conversation about programming.")
+    summarised = agent.chat([ask, chat("user", "# USER\nbuild it\n# ASSISTANT\nBuilt.")], "I asked you to build it.")
+    summary = chat("user", "I spoke to you previously about a number of things.\nI asked you to build it.")
+    onward = agent.chat([system, summary, chat("assistant", "Ok."), chat("user", "and test")], "Green.")
+
+    assert summarised.observation.place.call_class is CallClass.COMPACTION
+    assert {session(one) for one in (first, summarised, onward)} == {session(first)}
+    assert onward.observation.place.is_compacted
+    assert said(onward) == [("user_message", "and test")] and said(summarised) == []

@@ -84,9 +84,13 @@ def _tour(camp: Camp, agent: RealAgent, name: str, runs: Sequence[Sequence[str]]
         out.requests = camp.server.requests[seen:]
     finally:
         camp.script = None
-    sql = "SELECT uniqExact(span_id) AS n FROM inferences WHERE cwd = {cwd:String}"
-    wait_until(lambda: int(camp.store.rows(sql, cwd=str(project))[0]["n"]) >= len(out.inferences), 30)
+    _wait_for_rows(camp, project, _INFERENCES, len(out.inferences))
+    _wait_for_rows(camp, project, _TURNS, len(runs))
     return out
+
+
+def _wait_for_rows(camp: Camp, project: Path, sql: str, count: int) -> None:
+    wait_until(lambda: int(camp.store.rows(sql, cwd=str(project))[0]["n"]) >= count, 60)
 
 
 def rows(camp: Camp, one: Tour, table: str, columns: str) -> list[dict[str, Any]]:
@@ -96,6 +100,12 @@ def rows(camp: Camp, one: Tour, table: str, columns: str) -> list[dict[str, Any]
     return camp.world.run(lambda: camp.store.rows(sql, cwd=str(one.project)))
 
 
+_INFERENCES = "SELECT uniqExact(span_id) AS n FROM inferences WHERE cwd = {cwd:String}"
+_TURNS = (
+    "SELECT uniqExact(span_id) AS n FROM turns WHERE call_class = 'main' AND session_id IN "
+    "(SELECT session_id FROM inferences WHERE cwd = {cwd:String})"
+)
+"""A run is a turn; its row comes a moment after its last inference's."""
 _SESSIONS = "SELECT session_id FROM inferences WHERE cwd = {cwd:String}"
 
 

@@ -36,6 +36,7 @@ class OtherAgent:
     headers: dict[str, str] = field(default_factory=dict)
     """Sent with each request."""
     run_id: str = "run-0123456789ab"
+    cwd: str = "/w/b"
     now_ns: int = 1_700_000_000 * SECOND_NS
 
     def chat(self, messages: list[dict[str, Any]], *answer: Any, **changes: Any) -> Observed:
@@ -79,7 +80,7 @@ class OtherAgent:
             End.COMPLETE,
         )  # fmt: skip
         request = read_request(exchange.request_body, endpoint)
-        workplace = Workplace(run_id=self.run_id, harness=self.harness, repository="github.com/a/b", cwd="/w/b")
+        workplace = Workplace(run_id=self.run_id, harness=self.harness, repository="github.com/a/b", cwd=self.cwd)
         identity = at_workplace(identify(exchange, request, endpoint), self.harness)
         response = fold_exchange(exchange, endpoint.dialect, request)
         return self.tracker.observe(exchange, request, response, identity, workplace)

@@ -88,7 +88,7 @@ def find(
 
     Args:
         group: the newest first.
-        summarised: the conversation whose summary the same process asked for last.
+        summarised: the conversation whose summary was asked for last, by the same process or before it began.
     """
     best = best_fit(seen, view, group)
     if best is not None:

@@ -109,11 +109,10 @@ class Tracker:
             return self._aside(seen, view)
         if identity.call_class is CallClass.COMPACTION:
             return self._compaction(seen, view)
-        summarised = self._states.get(self._summarised.get(_process(seen), ""))
         group = self._group(group_of(seen, view))
         if not group and (main := self._main_beside(seen)) is not None:
             return self._aside(replace(seen, identity=replace(identity, call_class=CallClass.SIDE)), view, main)
-        found = find(seen, view, group, self._of_session, self._states.values, summarised)
+        found = find(seen, view, group, self._of_session, self._states.values, self._summarised_by(seen))
         if found.is_late:
             return self._late(found.state, seen, view)
         return self._advance(found, seen, view)
@@ -211,6 +210,18 @@ class Tracker:
         session = seen.identity.session_id
         main = next(iter(self._of_session(session)), None) if session else self._main_of_run(seen)
         return main if main is not None and main.call_class is CallClass.MAIN else None
+
+    def _summarised_by(self, seen: Seen) -> ConversationState | None:
+        """The conversation that the process asked a summary of last; where it asked for none, the last one of its
+        directory: pi does that when a run is over, and the next one begins with the summary."""
+        if seen.identity.session_id:
+            return None
+        own = self._states.get(self._summarised.get(_process(seen), ""))
+        if own is not None or not seen.workplace.cwd:
+            return own
+        place = (seen.identity.harness, seen.workplace.cwd)
+        known = (self._states.get(key) for key in reversed(self._summarised.values()))
+        return next((one for one in known if one and (one.workplace.harness, one.workplace.cwd) == place), None)
 
     def _main_of_run(self, seen: Seen) -> ConversationState | None:
         """The conversation of the run that was used last."""

@@ -158,7 +158,7 @@ def read_facts(
     return RequestFacts(
         conversation=conversation,
         is_derived=not identity.session_id,
-        session_seed=identity.session_id or (entry.seed if entry else "") or conversation,
+        session_seed=(entry.seed if entry else "") or identity.session_id or conversation,
         call_class=identity.call_class,
         harness=identity.harness or workplace.harness,
         repository=workplace.repository,

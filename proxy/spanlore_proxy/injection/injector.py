@@ -85,7 +85,7 @@ class Injector:
         self._is_killed = is_killed
         self._words = words
         self._watch = PrefixWatch()
-        self._lineage = Lineage(ledger)
+        self._lineage = Lineage(ledger, now_ns)
         self._off: set[str] = set()
         """Conversations that raised the prefix alarm."""
         self._watched: Watched | None = None
@@ -153,11 +153,11 @@ class Injector:
         watched = Watched(conversation, not identity.session_id, None, is_continued)
         has_own_prefix = identity.call_class is CallClass.COMPACTION and not request.raw_tools
         self._watched = None if has_own_prefix else watched
-        known = self._ledger.load(conversation)
-        ancestry = Ancestry(known)
-        if known is None:
+        ancestry = Ancestry(self._ledger.load(conversation))
+        if ancestry.entry is None:
             ancestry = self._lineage.trace(request, identity, workplace, conversation)
         entry = ancestry.entry
+        self._lineage.note(request, identity, workplace, conversation, is_known=entry is not None)
         if entry is not None and entry.is_off:
             self._watched = None
             return _untouched(body, "alarm")
@@ -189,15 +189,8 @@ class Injector:
                 rewritten = _rewrite(body, request, plan)
         if alarm := self._watch.check(request, facts, plan.placed):
             return self._switched_off(body, facts, alarm)
-        self._lineage.leaves(
-            request,
-            identity,
-            workplace,
-            conversation,
-            is_known=entry is not None,
-            is_first_answer=facts.has_answer and not (known is not None and known.has_answer),
-            now_ns=self._now_ns(),
-        )
+        if plan.placed and facts.has_answer and not self._is_late(started_ns):
+            self._lineage.sign(request, identity, workplace, facts)
         return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
 
     def _decided(

@@ -70,9 +70,9 @@ class Entry:
     updated_at_ns: int = 0
     """When it was saved."""
     seed: str = ""
-    """What draws the lots for withholding where that is not the conversation: the one that this one goes on from."""
+    """What draws the lots for withholding, of a conversation that goes on from another one: that one's."""
     origin: str = ""
-    """Set in an entry that is only a sign (`lineage`): the conversation that has it."""
+    """Set in an entry that is only a sign (`lineage`): the conversation that is known by it."""
 
     @property
     def session_block(self) -> Placement | None:

@@ -1,17 +1,17 @@
-"""What a conversation goes on from, of clients that name no session: what was placed there is placed here, too.
+"""What a conversation goes on from that the ledger does not know: what was placed there is placed here, too.
 
-The ledger knows such a conversation by its run and opening. They change when the agent replaces its history by a
-summary of its own, or when another process resumes it, and the ledger does not know what comes then. Two things can be
-proven:
+The ledger knows a conversation by the client's session, else by its run and opening. They change when the client
+resumes or forks it under another name or in another process; without a session also when the agent replaces its history
+by a summary of its own. Two things can be proven:
 
-- **Compaction.** A run (one process, `spanlore run`) asked for a summary last, and its next history, which the ledger
-  does not know, begins with a summary that was not in what it had summarised. Nobody has cached that prefix, so the
-  block may be decided anew; what draws the lots for withholding stays that of the conversation before. pi asks for it
-  when a run is over: then it is the next run of the same program in the same directory that begins so.
-- **Resume.** A history with answers, unknown by its run, has the opening and the first answer of a conversation of the
-  same program in the same directory. Its beginning is that conversation's, so is its prefix in the provider's cache,
-  and what stands there is replayed with the same bytes: the block, and the hints whose messages are as they were. Where
-  two conversations began with the very same words and answer, it is the one seen last.
+- **Resume, fork.** A history with answers has the opening and the first answer of a conversation of the same program in
+  the same directory. Its beginning is that conversation's, so is its prefix in the provider's cache, and what stands
+  there is replayed with the same bytes: the block, and the hints whose messages are as they were. Where two began with
+  the very same words and answer, it is the one seen last.
+- **Compaction** without a session. A run (one process, `spanlore run`) asked for a summary last, and its next history
+  begins with a summary that was not in what it had summarised. Nobody has cached that prefix, so the block may be
+  decided anew; what draws the lots for withholding stays that of the conversation before. pi asks for it when a run is
+  over: then it is the next run of the same program in the same directory that begins so.
 
 Everything else stays as it is: without a run nobody knows which of a directory's processes had its history summarised,
 and a history that was not seen from its opening on has a prefix that a late block would change.
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -31,13 +32,13 @@ from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.meeting import begins_with_summary
 from spanlore_proxy.conversation.view import View
-from spanlore_proxy.injection.facts import first_answer, opening_of
+from spanlore_proxy.injection.facts import RequestFacts, first_answer, opening_of
 from spanlore_proxy.injection.ledger import Entry, LedgerStore
 from spanlore_proxy.wire.codecs import CODECS
 from spanlore_proxy.wire.request import WireRequest
 
-MAX_RUNS: Final = 1_024
-"""Of which it is known what they did last."""
+MAX_KNOWN: Final = 1_024
+"""Runs of which it is known what they did last, and conversations that are known to be signed."""
 MAX_SUMMARISED: Final = 64
 """Messages of a history at whose beginning a summary may stand already."""
 
@@ -68,12 +69,14 @@ class _Run:
 
 
 class Lineage:
-    """The conversations without a session, of one proxy. Not for several threads at once."""
+    """The conversations of one proxy. Not for several threads at once."""
 
-    def __init__(self, ledger: LedgerStore, max_runs: int = MAX_RUNS) -> None:
+    def __init__(self, ledger: LedgerStore, now_ns: Callable[[], int], at_most: int = MAX_KNOWN) -> None:
         self._ledger = ledger
-        self._max_runs = max_runs
+        self._now_ns = now_ns
+        self._max = at_most
         self._runs: OrderedDict[tuple[str, str], _Run] = OrderedDict()
+        self._signed: OrderedDict[str, None] = OrderedDict()
 
     def trace(self, request: WireRequest, identity: Identity, workplace: Workplace, conversation: str) -> Ancestry:
         """What a conversation goes on from that the ledger does not know.
@@ -81,9 +84,9 @@ class Lineage:
         Raises:
             OSError: the ledger can't be read, or does not keep what was inherited.
         """
-        if identity.session_id or identity.call_class not in _TRACED:
+        if identity.call_class not in _TRACED:
             return Ancestry()
-        is_main = identity.call_class is CallClass.MAIN
+        is_main = identity.call_class is CallClass.MAIN and not identity.session_id
         if is_main and (run := self._own(identity, workplace)) and _is_new_summary(request, identity, run):
             return self._after_summary(run, conversation)
         if (entry := self._resumed(request, identity, workplace, conversation)) is not None:
@@ -92,35 +95,38 @@ class Lineage:
             return self._after_summary(run, conversation)
         return Ancestry()
 
-    def leaves(
-        self,
-        request: WireRequest,
-        identity: Identity,
-        workplace: Workplace,
-        conversation: str,
-        *,
-        is_known: bool,
-        is_first_answer: bool,
-        now_ns: int,
+    def note(
+        self, request: WireRequest, identity: Identity, workplace: Workplace, conversation: str, *, is_known: bool
     ) -> None:
-        """A request leaves. `is_known`: the ledger has an entry of its conversation. With the first answer in it,
-        another process may know it by that."""
-        if identity.session_id or identity.call_class not in _TRACED:
+        """What the run does now. `is_known`: the ledger has an entry of the conversation."""
+        if identity.session_id or not workplace.run_id or identity.call_class not in _TRACED:
             return
-        if identity.call_class is CallClass.COMPACTION:
-            before = self._runs.get((workplace.run_id, identity.harness), _Run())
+        key = (workplace.run_id, identity.harness)
+        if identity.call_class is CallClass.MAIN:
+            run = _Run(conversation, cwd=workplace.cwd)
+        else:
             digest = CODECS[request.dialect].message_digest
             summarised = frozenset(digest(raw) for raw in request.raw_messages[:MAX_SUMMARISED])
-            self._note(identity, workplace, conversation if is_known else before.conversation, summarised)
+            run = _Run(
+                conversation if is_known else self._runs.get(key, _Run()).conversation, summarised, workplace.cwd
+            )
+        _put(self._runs, key, run, self._max)
+
+    def sign(self, request: WireRequest, identity: Identity, workplace: Workplace, facts: RequestFacts) -> None:
+        """A request with an answer leaves in which something of ours stands: what resumes or forks the conversation
+        will be known by its first answer."""
+        if identity.call_class is not CallClass.MAIN or facts.conversation in self._signed:
             return
-        self._note(identity, workplace, conversation)
-        mark = _mark(request, identity, workplace) if is_first_answer else ""
+        mark = _mark(request, identity, workplace)
         if not mark:
             return
+        sign = Entry(mark, origin=facts.conversation, seed=facts.session_seed, updated_at_ns=self._now_ns())
         try:
-            self._ledger.save(Entry(mark, origin=conversation, updated_at_ns=now_ns))
+            self._ledger.save(sign)
         except OSError as error:
             _log.warning("a resumed session will not be known, the ledger can't be written: %s", error)
+            return
+        _put(self._signed, facts.conversation, None, self._max)
 
     def _after_summary(self, run: _Run, conversation: str) -> Ancestry:
         """What to decide anew: under the new key, with the lots of the conversation before."""
@@ -134,9 +140,9 @@ class Lineage:
         mark = _mark(request, identity, workplace)
         sign = self._ledger.load(mark) if mark else None
         known = self._ledger.load(sign.origin) if sign is not None else None
-        if known is None:
+        if sign is None or known is None:
             return None
-        entry = replace(known, conversation=conversation, seed=known.seed or known.conversation)
+        entry = replace(known, conversation=conversation, seed=sign.seed, updated_at_ns=self._now_ns())
         self._ledger.save(entry)  # now: what comes later in the other conversation is none of this one's
         return entry
 
@@ -156,16 +162,12 @@ class Lineage:
             None,
         )
 
-    def _note(
-        self, identity: Identity, workplace: Workplace, conversation: str, summarised: frozenset[bytes] | None = None
-    ) -> None:
-        if not workplace.run_id:
-            return
-        key = (workplace.run_id, identity.harness)
-        self._runs[key] = _Run(conversation, summarised, workplace.cwd)
-        self._runs.move_to_end(key)
-        while len(self._runs) > self._max_runs:
-            self._runs.popitem(last=False)
+
+def _put[Key, Value](known: OrderedDict[Key, Value], key: Key, value: Value, at_most: int) -> None:
+    known[key] = value
+    known.move_to_end(key)
+    while len(known) > at_most:
+        known.popitem(last=False)
 
 
 def _is_new_summary(request: WireRequest, identity: Identity, run: _Run) -> bool:

@@ -3,8 +3,8 @@
 The rules, and why:
 - **Session block**: decided once, at a conversation's first main request (no answer in it yet), then the same bytes for
   ever; nothing then, nothing later. A conversation first seen in the middle gets none: a late block would change the
-  prefix that the provider has cached. It is decided anew only after the agent's own compaction, which has just begun a
-  new prefix.
+  prefix that the provider has cached. One that goes on from another (`lineage`) has that one's. It is decided anew only
+  after the agent's own compaction, which has just begun a new prefix.
 - **Failure hint**: beside a tool result that nothing has answered yet and that failed in a way a memory answers. It is
   replayed beside that result for as long as the client sends that message unchanged. A memory is hinted once in a
   conversation. That it stands in the session block is no reason against it: the same fact changed behaviour when it

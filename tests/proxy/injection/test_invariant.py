@@ -20,7 +20,7 @@ PROMPT = "Apply the alembic migrations and tell me what changed in the schema."
 def entry_of(rig: Rig) -> Entry:
     """The only conversation's."""
     assert isinstance(rig.ledger, MemoryLedger)
-    [entry] = rig.ledger.entries.values()
+    [entry] = [entry for entry in rig.ledger.entries.values() if not entry.origin]
     return entry
 
 
