@@ -153,11 +153,8 @@ class Injector:
         watched = Watched(conversation, not identity.session_id, None, is_continued)
         has_own_prefix = identity.call_class is CallClass.COMPACTION and not request.raw_tools
         self._watched = None if has_own_prefix else watched
-        ancestry = Ancestry(self._ledger.load(conversation))
-        if ancestry.entry is None:
-            ancestry = self._lineage.trace(request, identity, workplace, conversation)
+        ancestry = self._known(request, identity, workplace, conversation)
         entry = ancestry.entry
-        self._lineage.note(request, identity, workplace, conversation, is_known=entry is not None)
         if entry is not None and entry.is_off:
             self._watched = None
             return _untouched(body, "alarm")
@@ -192,6 +189,18 @@ class Injector:
         if plan.placed and facts.has_answer and not self._is_late(started_ns):
             self._lineage.sign(request, identity, workplace, facts)
         return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
+
+    def _known(self, request: WireRequest, identity: Identity, workplace: Workplace, conversation: str) -> Ancestry:
+        """What the ledger knows of the conversation, or of the one that it goes on from.
+
+        Raises:
+            OSError: the ledger can't be read, or does not keep what was inherited.
+        """
+        known = Ancestry(self._ledger.load(conversation))
+        if known.entry is None:
+            known = self._lineage.trace(request, identity, workplace, conversation)
+        self._lineage.note(request, identity, workplace, conversation, is_known=known.entry is not None)
+        return known
 
     def _decided(
         self,
