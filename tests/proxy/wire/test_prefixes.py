@@ -48,7 +48,7 @@ def test_a_longer_one_takes_the_place_of_a_shorter() -> None:
     known.keep(b"abcd", 3, "second", first)
     known.keep(b"abcdef", 5, "third", first)
     count = len(known)
-    known.keep(b"x" * 11, 5, "too large", known.longest(b"abcdefgh", anything))
+    known.keep(b"x" * 17, 5, "too large", known.longest(b"abcdefgh", anything))
 
     assert (count, len(known)) == (2, 1)
     assert value(known, b"abcdefgh") == "second"
