@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from spanlore.memory.memory import Kind, Memory, Source, Status
+from spanlore.memory.operations import Operation, Verb
+from spanlore_collector.store.api_client import MemoryClient
 from support.browser import chromium, shoot, visiting
 from support.collector_process import CollectorProcess
 from support.telling import Did, Teller
@@ -154,6 +158,42 @@ def test_a_memory_is_changed(browser: Browser, told: Told) -> None:
         expect(page.locator(".memory-row .text")).to_contain_text(HOSTILE[:10])
         page.click("button:has-text('Reject')")
         expect(page.locator(".empty")).to_contain_text("Nothing to review")
+
+
+def test_what_is_there_twice_is_merged(browser: Browser, told: Told) -> None:
+    """It waits in the review beside the one that says the same; one click makes one of the two. The category is told,
+    and can be filtered for."""
+    collector, site, _ = told
+    one = Memory(
+        "m-00000000aa01",
+        Kind.USAGE,
+        Source.FAILURE_DELTA,
+        Status.ACTIVE,
+        "example.org/twice",
+        "`pip install -e .` first.",
+    )
+    other = replace(one, id="m-00000000aa02", source=Source.CORRECTION, text="Run `pip install -e .` before tests.")
+    twice = replace(one, duplicate_of=other.id)
+    client = MemoryClient(collector.url, collector.token)
+    client.apply([Operation(Verb.ADDED, other, ""), Operation(Verb.ADDED, twice, "")])
+    with visiting(browser, site.login_url) as visitor:
+        page = visitor.page
+        page.goto(f"{site.url}/memories?view=review&scope=example.org%2Ftwice")
+        expect(page.locator(".twin")).to_contain_text("before tests.")
+        shoot(page, "merge-light")
+        page.click("button:has-text('Merge')")
+        expect(page.locator(".done")).to_contain_text("Merged")
+        expect(page.locator(".empty")).to_be_visible()
+        page.goto(f"{site.url}/memories?view=all&scope=example.org%2Ftwice")
+        page.select_option("select[name=category]", "dependency")
+        page.wait_for_url("**category=dependency**")
+        expect(page.locator(".memory-row")).to_have_count(2)
+        expect(page.locator(".memory-row .chip:has-text('dependency')")).to_have_count(2)
+        expect(page.locator(".chip.superseded")).to_have_count(1)
+    kept, ended = client.memory(other.id), client.memory(one.id)
+    client.close()
+    assert kept is not None and ended is not None
+    assert (kept.status, ended.status, ended.superseded_by) == (Status.ACTIVE, Status.SUPERSEDED, other.id)
 
 
 def test_words_are_remembered(browser: Browser, told: Told) -> None:

@@ -172,6 +172,8 @@ class Memory(Answer):
 
     id: str
     kind: str
+    category: str
+    """What it is about: convention, dependency, file_pattern, …"""
     source: str
     status: str
     scope: str
@@ -186,6 +188,8 @@ class Memory(Answer):
     created_at_ns: int
     updated_at_ns: int
     superseded_by: str
+    duplicate_of: str
+    """The memory that says the same, as a judge sees it: `merge` makes one of the two."""
     version: int
     evidence: list[Evidence]
 

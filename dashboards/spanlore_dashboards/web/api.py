@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import spanlore
+from spanlore.memory.categories import category_of
 from spanlore.memory.memory import Memory
 from spanlore.memory.sharing import Sharing
 from spanlore.recall.answer import Candidate, Question, answer
@@ -53,7 +54,7 @@ class Action(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    action: Literal["edit", "pin", "unpin", "confirm", "reject", "forget", "undo"]
+    action: Literal["edit", "pin", "unpin", "confirm", "reject", "forget", "undo", "merge"]
     text: str = Field("", max_length=4000, description="Of an edit")
     version: int | None = Field(None, ge=1, description="The version it was decided on; a newer one is a conflict")
 
@@ -292,7 +293,8 @@ def _named(request: web.Request, name: str) -> str:
 
 
 def _memory(memory: Memory) -> answers.Memory:
-    return answers.Memory.model_validate(memory)
+    known = {name: getattr(memory, name) for name in answers.Memory.model_fields if name != "category"}
+    return answers.Memory.model_validate({**known, "category": category_of(memory).value})
 
 
 def _recalled(candidate: Candidate) -> answers.Recalled:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from spanlore.memory import changes, stated, undoing
+from spanlore.memory import changes, merging, stated, undoing
 from spanlore.memory.memory import USER_SCOPE, Memory, Status
 from spanlore.memory.operations import Operation
 
-ALWAYS: Final = frozenset({"edit", "undo"})
+ALWAYS: Final = frozenset({"edit", "undo", "merge"})
 """Actions that say by themselves why they can't be done."""
 DONE: Final[Mapping[str, str]] = {
     "edit": "Saved. From an agent's next conversation on it says so.",
@@ -18,6 +18,7 @@ DONE: Final[Mapping[str, str]] = {
     "confirm": "Confirmed: agents may be shown it.",
     "reject": "Rejected: agents are no longer shown it.",
     "forget": "Forgotten: agents are no longer shown it, and it is never learned again.",
+    "merge": "Merged: one of the two is kept, with the evidence of both.",
     "undo": "Taken back: it is as it was before.",
     "remember": "Remembered: agents are shown it from their next conversation on.",
 }
@@ -35,8 +36,8 @@ def act(
     text: str = "",
     events: Sequence[Mapping[str, Any]] = (),
 ) -> list[Operation]:
-    """The operations of an action, the memory's own first; `known` are all memories, `events` this one's, oldest first,
-    as the API tells them: `undo` needs them.
+    """The operations of an action, first that of the memory, or of the one that is kept of two; `known` are all
+    memories, `events` this one's, oldest first, as the API tells them: `undo` needs them.
 
     Raises:
         ActionError: it makes no sense for this memory.
@@ -89,6 +90,8 @@ def _operations(
     match action:
         case "undo":
             return [undoing.undo_one(memory, events)]
+        case "merge":
+            return merging.merge(memory, known, now_ns)
         case "edit":
             return changes.edit(memory, text, known, now_ns)
         case "confirm":

@@ -9,7 +9,9 @@ from typing import Final
 
 from aiohttp import web
 
+from spanlore.memory.categories import category_of
 from spanlore.memory.memory import Memory, Status
+from spanlore.memory.merging import twin_of
 from spanlore.memory.stated import MAX_STATEMENT_CHARS
 from spanlore.redaction.redact import Redactor
 from spanlore_collector.store.api_client import RequestRefusedError, VersionConflictError
@@ -104,6 +106,9 @@ class MemoryPages:
             views=[(view, name, sum(in_view(memory, view) for memory in memories)) for view, name in VIEWS],
             scopes=sorted(Counter(memory.scope for memory in memories).items()),
             kinds=sorted(Counter(memory.kind.value for memory in memories).items()),
+            categories=sorted(Counter(category_of(memory).value for memory in memories).items()),
+            category_of=category_of,
+            twins=_twins(memories),
             offered=offered,
         )
 
@@ -148,8 +153,9 @@ class MemoryPages:
         return memory
 
     async def _shown(self, memory: Memory, done: str, trouble: str, text: str, status: int = 200) -> web.Response:
-        events, proofs, uses, chances, effects = await asyncio.gather(
+        events, known, proofs, uses, chances, effects = await asyncio.gather(
             self._site.asking.call(lambda client: client.events(memory.id)),
+            self._site.asking.call(lambda client: client.memories()),
             self._site.asking.read(lambda reader: memory_reading.open_evidence(reader, memory.evidence)),
             self._site.asking.read(lambda reader: memory_reading.uses_of(reader, memory.id)),
             self._site.asking.read(lambda reader: read_opportunities(reader, memory.id)),
@@ -161,6 +167,8 @@ class MemoryPages:
             "memories",
             status=status,
             memory=memory,
+            category=category_of(memory),
+            twin=twin_of(memory, known),
             events=events,
             proofs=proofs,
             uses=uses,
@@ -172,6 +180,12 @@ class MemoryPages:
             trouble=trouble,
             text=text,
         )
+
+
+def _twins(memories: Sequence[Memory]) -> dict[str, Memory]:
+    """Memory id → the one that says the same, as a judge sees it, where the two can be merged."""
+    found = {memory.id: twin_of(memory, memories) for memory in memories if memory.duplicate_of}
+    return {memory_id: twin for memory_id, twin in found.items() if twin is not None}
 
 
 def _in_order(worked_in: Sequence[str], memories: Sequence[Memory]) -> list[str]:

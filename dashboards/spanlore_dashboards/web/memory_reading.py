@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from spanlore.memory.categories import category_of
 from spanlore.memory.memory import Evidence, EvidenceRole, Memory, Status
 from spanlore.recall.rank import standing
 from spanlore_collector.store.views import Row, RowSource
@@ -26,14 +27,15 @@ class MemoryFilter(BaseModel):
 
     view: View = Field(
         "live",
-        description="live: what agents may be shown; review: quarantined and candidates; ended: superseded, retired, "
-        "forgotten; all",
+        description="live: what agents may be shown; review: quarantined, candidates, duplicates; "
+        "ended: superseded, retired, forgotten; all",
     )
     q: str = Field(
         "", max_length=200, description="Text in the memory, its subject or its reason, or the id's beginning"
     )
     scope: str = Field("", max_length=500, description="Scope key of a repository, or `user`")
     kind: str = Field("", max_length=50, description="usage, environment, location, …")
+    category: str = Field("", max_length=50, description="What it is about: convention, dependency, file_pattern, …")
     page: int = Field(1, ge=1, le=1_000_000)
     per_page: int = Field(100, ge=1, le=1000)
 
@@ -72,7 +74,8 @@ def in_view(memory: Memory, view: View) -> bool:
     if view == "live":
         return memory.is_shown
     if view == "review":
-        return memory.status in WAITING
+        # What a judge says is there twice waits, too, until somebody merges the two.
+        return memory.status in WAITING or (memory.is_live and memory.duplicate_of != "")
     return view == "all" or memory.status in ENDED
 
 
@@ -85,6 +88,7 @@ def choose(memories: Iterable[Memory], wanted: MemoryFilter) -> list[Memory]:
         if in_view(memory, wanted.view)
         and wanted.scope in ("", memory.scope)
         and wanted.kind in ("", memory.kind.value)
+        and wanted.category in ("", category_of(memory))
         and (not text or _says(memory, text))
     ]
     return sorted(found, key=lambda memory: (memory.status in ENDED, *standing(memory)))

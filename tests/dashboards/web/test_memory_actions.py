@@ -1,5 +1,6 @@
 """What a person does to a memory on the page."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -105,3 +106,16 @@ def test_words_are_remembered_where_agents_worked() -> None:
     for text, scope in (("Use make.", ""), ("Use make.", "github.com/acme/none"), (" ", "user"), ("x" * 341, "user")):
         with pytest.raises(ActionError):
             remember(text, scope, [], ["github.com/acme/shop"], 9)
+
+
+def test_what_says_the_same_is_merged() -> None:
+    """Where a judge named the other one and it is still there; the kept one's operation comes first."""
+    twice = replace(memory(), duplicate_of="m-2")
+    other = replace(memory(), id="m-2", source=Source.EXPLICIT, text="Better words.")
+
+    kept, ended = act(twice, "merge", [twice, other], 9)
+
+    assert (kept.memory.id, kept.memory.text, kept.memory.status) == ("m-2", "Better words.", Status.ACTIVE)
+    assert (ended.memory.id, ended.memory.status, ended.memory.superseded_by) == ("m-1", Status.SUPERSEDED, "m-2")
+    with pytest.raises(ActionError, match="no judge says"):
+        act(memory(), "merge", [other], 9)

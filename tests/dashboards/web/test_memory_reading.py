@@ -31,6 +31,7 @@ def memories(story: WebStory) -> list[Memory]:
         ({"view": "review"}, [3]),
         ({"view": "ended"}, [5]),
         ({"view": "all", "kind": "location"}, [5]),
+        ({"view": "all", "category": "file_pattern"}, [5]),
         ({"q": "TUESDAYS"}, [2]),
         ({"q": "m-000000000004"}, [4]),
         ({"view": "all", "scope": "user"}, []),
@@ -93,3 +94,11 @@ def test_repositories_of_sessions(reader: Reader) -> None:
 
     assert found[:2] == [REPOSITORY, "github.com/acme/shop"]
     assert "" not in found
+
+
+def test_what_is_there_twice_waits(memories: list[Memory]) -> None:
+    """Also what agents are shown, until somebody merges the two; what has ended does not."""
+    twice = [replace(memory, duplicate_of="m-000000000002") for memory in memories]
+    found = choose(twice, MemoryFilter.model_validate({"view": "review"}))
+
+    assert sorted(int(memory.id[-1]) for memory in found) == [1, 2, 3, 4]
