@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import orjson
+
 from spanlore_proxy.injection.layouts.layout import Layout, Piece, Raw, added, extended
-from spanlore_proxy.injection.offsets import OffsetError
+from spanlore_proxy.injection.offsets import OffsetError, Side, Spot
 from spanlore_proxy.wire.gemini.calls import CALL_ID
 from spanlore_proxy.wire.gemini.fields import field, snake
 from spanlore_proxy.wire.request import WireRequest
@@ -43,8 +45,20 @@ def _block(request: WireRequest, texts: Sequence[str]) -> list[Piece]:
         return [added(path, inner, _SYSTEM, {"parts": [_part(text) for text in texts]})]
     given = inner[key]
     if isinstance(given, dict):
-        return [extended((*path, key, "parts"), given.get("parts"), texts, _part)]
+        return _behind_parts((*path, key), given, texts)
     return [extended((*path, key), given, texts, _part)]
+
+
+def _behind_parts(path: tuple[str, ...], content: Mapping[str, Any], texts: Sequence[str]) -> list[Piece]:
+    """One part alone may stand for the list of it (so in the API's own examples); an instruction may have none yet."""
+    parts = content.get("parts")
+    if isinstance(parts, dict):
+        more = b",".join(orjson.dumps(_part(text)) for text in texts)
+        spot = (*path, "parts")
+        return [Piece(Spot(spot, Side.BEFORE), b"["), Piece(Spot(spot, Side.AFTER), b"," + more + b"]")]
+    if parts is None and not content.keys() - {"role"}:
+        return [added(path, content, "parts", [_part(text) for text in texts])]
+    return [extended((*path, "parts"), parts, texts, _part)]
 
 
 def _hint(request: WireRequest, index: int, texts: Sequence[str]) -> list[Piece]:

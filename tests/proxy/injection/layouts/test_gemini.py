@@ -98,9 +98,11 @@ def test_the_interactions_api_is_not_rewritten() -> None:
     assert GEMINI.refusal(parse_request(b'{"model":"m","input":"hi","system_instruction":"s"}')) == "dialect"
 
 
-@pytest.mark.parametrize("system", [{"systemInstruction": None}, {"systemInstruction": {}}, {"systemInstruction": 5}])
+@pytest.mark.parametrize(
+    "system", [{"systemInstruction": None}, {"systemInstruction": {"text": "s"}}, {"systemInstruction": 5}]
+)
 def test_an_instruction_of_no_known_shape_is_an_error(system: dict[str, Any]) -> None:
-    """What has no list of parts and is no text is not rewritten."""
+    """What has no parts and is no text is not rewritten."""
     body = orjson.dumps({"contents": [], **system})
 
     with pytest.raises(OffsetError):
