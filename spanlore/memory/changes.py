@@ -83,6 +83,7 @@ def confirm(memory: Memory, known: Sequence[Memory], now_ns: int) -> list[Operat
         superseded_by="",
         valid_to_ns=end_ns,
         duplicate_of="",
+        merged_text="",
         note=note,
         version=memory.version + 1,
     )

@@ -157,6 +157,8 @@ class Memory:
     """What the model judge said of it last, and of how many sessions; '' when it was never asked."""
     duplicate_of: str = ""
     """The memory that says the same: as a judge sees it; once merged, the one it went into (`superseded_by`)."""
+    merged_text: str = ""
+    """What a judge proposes that both should say; shown to nobody, and taken only with a person's yes."""
     superseded_by: str = ""
     note: str = ""
     """Why it has its status, for people."""

@@ -1,7 +1,9 @@
 """Merging two memories of which a judge says that they say the same, once a person has said yes. By rule, and pure.
 
-No model writes a text: the one whose source counts more is kept as it is, with the evidence, triggers and counts of
-both; the other is superseded by it, and what mining finds for that from then on counts for the one that was kept.
+The one whose source counts more is kept, with the evidence, triggers and counts of both; the other is superseded by it,
+and what mining finds for that from then on counts for the one that was kept. The text that is kept stays as it is,
+unless the person takes one that says both: the judge's, where it names nothing that neither names, else one put
+together by rule.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from spanlore.memory.changes import ACTOR
+from spanlore.memory.changes import ACTOR, MAX_TEXT_CHARS, shape_of
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Status, Trigger
 from spanlore.memory.operations import Operation, Verb
+from spanlore.memory.shapes import names_in
 from spanlore.recall.rank import AUTHORITY
+from spanlore.recall.terms import terms
 
 MERGED: Final = "the user merged"
 """How the notes of two memories begin that a person made one of."""
@@ -34,8 +38,31 @@ def twin_of(memory: Memory, known: Sequence[Memory]) -> Memory | None:
     return twin if has_same_reach and not (memory.valid_to_ns or twin.valid_to_ns) else None
 
 
-def merge(memory: Memory, known: Sequence[Memory], now_ns: int) -> list[Operation]:
-    """Operations that make one of a memory and its twin.
+def text_for_both(memory: Memory, twin: Memory) -> str:
+    """A text that says what both say; '' where one says it all, or both together are too long for a memory."""
+    kept, other = sorted((twin, memory), key=_weight, reverse=True)
+    proposed = memory.merged_text
+    if proposed and proposed not in (kept.text, other.text) and not _fault(proposed, kept, other):
+        return proposed
+    if set(terms(other.text)) <= set(terms(kept.text)):
+        return ""
+    both = f"{kept.text.rstrip()} Also: {other.text.strip()}"
+    return both if len(both) <= MAX_TEXT_CHARS else ""
+
+
+def _fault(text: str, kept: Memory, other: Memory) -> str:
+    """What is wrong with a proposed text. A name counts as known where it stands in either memory."""
+    source = "\n".join((kept.text, kept.why, kept.value, other.text, other.why, other.value)).casefold()
+    if len(text) > MAX_TEXT_CHARS:
+        return "it is too long"
+    if shape := shape_of(text):
+        return shape
+    return next((name for name in names_in(text) if name.casefold() not in source), "")
+
+
+def merge(memory: Memory, known: Sequence[Memory], now_ns: int, *, both_texts: bool = False) -> list[Operation]:
+    """Operations that make one of a memory and its twin; with `both_texts` in a text that says both, which is the
+    person's word from then on.
 
     Raises:
         ValueError: no judge named one, or it is no longer there to be merged with.
@@ -47,13 +74,24 @@ def merge(memory: Memory, known: Sequence[Memory], now_ns: int) -> list[Operatio
     kept, other = sorted((twin, memory), key=_weight, reverse=True)
     note = f"{MERGED} {other.id} into it"
     status = max(kept.status, other.status, key=_RANK.index)
-    made = replace(unite(kept, other), status=status, pinned=kept.pinned or other.pinned, duplicate_of="", note=note)
+    text = text_for_both(memory, twin) if both_texts else ""
+    made = replace(
+        unite(kept, other),
+        status=status,
+        pinned=kept.pinned or other.pinned,
+        text=text or kept.text,
+        is_edited=kept.is_edited or bool(text),
+        duplicate_of="",
+        merged_text="",
+        note=note,
+    )
     ended = replace(
         other,
         status=Status.SUPERSEDED,
         pinned=False,
         superseded_by=kept.id,
         duplicate_of=kept.id,
+        merged_text="",
         valid_to_ns=max(now_ns, other.valid_from_ns),
         note=f"{MERGED} it into {kept.id}",
         version=other.version + 1,

@@ -108,6 +108,8 @@ _REFUSAL: Final = re.compile(
     re.I,
 )
 
+_NAME: Final = re.compile(r"`([^`\n]+)`|(?<![\w/.])((?:[\w.-]+/)+[\w.-]+|[\w-]{2,}\.[a-z]{1,4}\b|\d{3,}(?:\.\d+)*)")
+
 
 def plain(text: str) -> str:
     """`text` with compatibility forms folded, look-alike letters made Latin and invisible characters left out."""
@@ -153,3 +155,8 @@ def is_error_line(line: str) -> bool:
 def is_refusal(text: str) -> bool:
     """Whether it is a model's refusal, not a fact."""
     return bool(_REFUSAL.search(text))
+
+
+def names_in(text: str) -> list[str]:
+    """Code, paths, file names and large numbers: what a text may not make up."""
+    return [one or other for one, other in _NAME.findall(text)]

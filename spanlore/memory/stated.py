@@ -71,9 +71,6 @@ def remember(
         valid_to_ns=until_ns,
         note=f"waits for review: {shape}" if shape else _SAID[by],
         pinned=before is not None and before.pinned and not shape,
-        evidence=before.evidence if before else (),
-        seen=before.seen if before else (),
-        session_count=before.session_count if before else 0,
         version=before.version + 1 if before else 1,
     )
     verb = Verb.QUARANTINED if shape else Verb.UPDATED if before else Verb.ADDED

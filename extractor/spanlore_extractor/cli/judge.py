@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,13 +12,22 @@ from spanlore.main import group
 from spanlore.terminal import write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json
 
+if TYPE_CHECKING:
+    from spanlore_extractor.judge.answer import Answer
+    from spanlore_extractor.judge.judging import Judge
+
+_PHASES = """
+SELECT phase, countIf(input_tokens > 0) AS calls, sum(input_tokens + output_tokens) AS tokens,
+       sum(ifNull(cost_usd, 0)) AS usd
+FROM internal_calls WHERE internal_calls.time >= today() - 6 GROUP BY phase ORDER BY phase
+"""
 _LEDGER = """
 SELECT toString(day) AS day, exposed_tokens, internal_tokens, internal_cache_read_tokens, internal_usd, internal_calls
 FROM token_ledger WHERE token_ledger.day >= today() - 6 ORDER BY day DESC
 """
 _LAST = """
-SELECT toString(internal_calls.time) AS at, memory_id, outcome, input_tokens, output_tokens, cost_usd
-FROM internal_calls WHERE phase = 'judge' ORDER BY internal_calls.time DESC, memory_id LIMIT 10
+SELECT toString(internal_calls.time) AS at, phase, memory_id, outcome, input_tokens, output_tokens, cost_usd
+FROM internal_calls ORDER BY internal_calls.time DESC, memory_id LIMIT 10
 """
 
 
@@ -46,7 +55,7 @@ def status(as_json: Json = False) -> None:
     with daemon() as (reader, client):
         now_ns = time.time_ns()
         spending = Spending.from_json(client.mining_state(JUDGE_KEY)).on(now_ns)
-        ledger, last = reader.rows(_LEDGER), reader.rows(_LAST)
+        ledger, last, phases = reader.rows(_LEDGER), reader.rows(_LAST), reader.rows(_PHASES)
     data: dict[str, Any] = {
         "on": bool(told.api_key),
         "model": told.model,
@@ -63,6 +72,7 @@ def status(as_json: Json = False) -> None:
         "trouble": spending.trouble,
         "poison_list": spending.poisoned(),
         "ledger": ledger,
+        "phases": phases,
         "last_calls": last,
     }
     if as_json:
@@ -71,16 +81,19 @@ def status(as_json: Json = False) -> None:
         _tell(data)
 
 
-def test(as_json: Json = False) -> None:
-    """Ask about a lesson that proves itself; nothing is learned from it, and it costs as much as one lesson."""
+def test(
+    agent: Annotated[
+        str, typer.Option(help="Only the prompt of that agent's lessons.", autocompletion=completion.agents)
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Ask about a lesson that proves itself, once with the prompt for all agents and once with each agent's addition,
+    and have a short month told; nothing is learned from it, and each costs as much as one question."""
     import time
 
     from spanlore.settings import Paths, child_environment, load_settings
-    from spanlore_extractor.judge.answer import UnavailableError
     from spanlore_extractor.judge.appointing import judge_of
     from spanlore_extractor.judge.instructions import PromptError
-    from spanlore_extractor.judge.rehearsal import REHEARSAL
-    from spanlore_extractor.judge.verdict import WorthlessAnswerError, read_verdict
 
     settings = load_settings()
     if not settings.judge.api_key:
@@ -88,21 +101,75 @@ def test(as_json: Json = False) -> None:
     try:
         with judge_of(settings, Paths.from_environ(child_environment({})), time.time_ns()) as judge:
             assert judge is not None
-            answer = judge.model.ask(judge.prompts.general, REHEARSAL.text)
-            if answer.fault:
-                raise WorthlessAnswerError(answer.fault)
-            verdict = read_verdict(answer.data, REHEARSAL.spans, REHEARSAL.known_ids, judge.redactor)
-    except (UnavailableError, WorthlessAnswerError) as error:
-        fail(f"{settings.judge.model} at {settings.judge.base_url}: {error}.", WRONG)
+            agents = ["", *sorted(judge.prompts.by_agent)]
+            if agent and agent not in agents:
+                fail(
+                    f"nothing is added to the prompt for {agent!r}; `spanlore judge prompt --agent` says where.", USAGE
+                )
+            tried = [_tried(judge, name) for name in ([agent] if agent else agents)]
+            if not agent:
+                tried.append(_tried_chapter(judge))
     except PromptError as error:
         fail(str(error), USAGE)
+    _tell_tried(tried, f"{settings.judge.model} at {settings.judge.base_url}", as_json)
+
+
+def _tried(judge: Judge, agent: str) -> dict[str, Any]:
+    """What the model answers about the rehearsal, with what is added for that agent."""
+    from spanlore_extractor.judge.answer import UnavailableError
+    from spanlore_extractor.judge.rehearsal import REHEARSAL
+    from spanlore_extractor.judge.verdict import WorthlessAnswerError, read_verdict
+
+    told: dict[str, Any] = {"prompt": f"judge.{agent}" if agent else "judge", "verdict": "", "trouble": ""}
+    try:
+        answer = judge.model.ask(judge.prompts.general, REHEARSAL.text, judge.prompts.added_for(agent))
+        told |= _cost_of(answer)
+        if answer.fault:
+            raise WorthlessAnswerError(answer.fault)
+        told["verdict"] = read_verdict(answer.data, REHEARSAL.spans, REHEARSAL.known_ids, judge.redactor).verdict
+    except (UnavailableError, WorthlessAnswerError) as error:
+        told["trouble"] = str(error)
+    return told
+
+
+def _tried_chapter(judge: Judge) -> dict[str, Any]:
+    """Whether the model shortens a month in a way that holds."""
+    from spanlore_extractor.judge.answer import UnavailableError
+    from spanlore_extractor.judge.rehearsal import REHEARSAL_MONTH
+    from spanlore_extractor.judge.verdict import WorthlessAnswerError
+    from spanlore_extractor.summaries.writing import rehearse
+
+    told: dict[str, Any] = {"prompt": "chapter", "verdict": "", "trouble": ""}
+    try:
+        answer, text = rehearse(judge.model, judge.chapter_prompt, REHEARSAL_MONTH, judge.redactor)
+        told |= {**_cost_of(answer), "verdict": "told", "text": text}
+    except (UnavailableError, WorthlessAnswerError) as error:
+        told["trouble"] = str(error)
+    return told
+
+
+def _cost_of(answer: Answer) -> dict[str, Any]:
     cost = answer.cost
+    return {
+        "model": cost.model,
+        "input_tokens": cost.input_tokens,
+        "output_tokens": cost.output_tokens,
+        "cost_usd": cost.usd,
+    }
+
+
+def _tell_tried(tried: list[dict[str, Any]], where: str, as_json: bool) -> None:
     if as_json:
-        tokens = {"input_tokens": cost.input_tokens, "output_tokens": cost.output_tokens, "cost_usd": cost.usd}
-        print_json({"model": cost.model, "verdict": verdict.verdict, **tokens})
-        return
-    price = "price unknown" if cost.usd is None else f"${cost.usd:.5f}"
-    write(f"{cost.model} answers: {verdict.verdict}; {cost.input_tokens} + {cost.output_tokens} tokens, {price}.")
+        print_json({**{key: value for key, value in tried[0].items() if key != "prompt"}, "prompts": tried})
+    for one in tried if not as_json else ():
+        if one["trouble"]:
+            typer.echo(f"spanlore: {one['prompt']}: {where}: {one['trouble']}.", err=True)
+            continue
+        price = "price unknown" if one["cost_usd"] is None else f"${one['cost_usd']:.5f}"
+        tokens = f"{one['input_tokens']} + {one['output_tokens']} tokens"
+        write(f"{one['prompt']}: {one['model']} answers: {one['verdict']}; {tokens}, {price}.")
+    if any(one["trouble"] for one in tried):
+        raise typer.Exit(WRONG)
 
 
 def reset(
@@ -195,5 +262,7 @@ def _tell(data: dict[str, Any]) -> None:
     for row in data["ledger"]:
         internal = f"internal {row['internal_tokens']} (cached {row['internal_cache_read_tokens']})"
         write(f"{row['day']}  exposed {row['exposed_tokens']}, {internal} tokens, ${row['internal_usd']:.4f}")
+    for row in data["phases"]:
+        write(f"7 days    {row['phase']}: {row['calls']} calls, {row['tokens']} tokens, ${row['usd']:.4f}")
     for row in data["last_calls"]:
         write(f"{row['at'][:19]}  {row['memory_id']}  {row['outcome']}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanlore_collector.store.reader import Reader
 
 _KEYS = "[c]onfirm, [f]orget, [e]dit, [s]kip, [q]uit"
-_MERGE = "[m]erge, "
+_MERGE, _BOTH = "[m]erge, ", "merge with [b]oth texts, "
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +48,9 @@ def review(
     merge: Annotated[
         list[str] | None, _ids("--merge", "The judge is right: make one of this one and the one it repeats.")
     ] = None,
+    both_texts: Annotated[
+        bool, typer.Option("--both-texts", help="With --merge: keep a text that says both, the judge's where it holds.")
+    ] = False,
     listing: Annotated[bool, typer.Option("--list", help="Only show the queue.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -66,7 +69,7 @@ def review(
     listing = listing or bool(speaking_agent())
     with daemon() as (reader, client):
         done = _by_option(client, confirm or [], forget or [])
-        done += _merged(client, merge or [], {operation.memory.id for operation in done})
+        done += _merged(client, merge or [], {operation.memory.id for operation in done}, both_texts)
         now_ns = time.time_ns()
         queue = waiting((item for item in client.memories() if scopes is None or item.scope in scopes), now_ns)
         known = {item.id for item in client.memories() if scopes is None or item.scope in scopes}
@@ -89,7 +92,7 @@ def review(
 
 def ask(reader: Reader, client: MemoryClient, queue: Sequence[Memory]) -> None:
     """Goes through the queue on a terminal."""
-    from spanlore.memory.merging import twin_of
+    from spanlore.memory.merging import text_for_both, twin_of
     from spanlore_extractor.cli import views
     from spanlore_extractor.reading import open_evidence
 
@@ -101,8 +104,11 @@ def ask(reader: Reader, client: MemoryClient, queue: Sequence[Memory]) -> None:
         twin = twin_of(memory, client.memories())
         if twin is not None:
             write(f"\nThe judge says that {twin.id} says it already: {twin.text}")
-        keys = f"{_MERGE if twin is not None else ''}{_KEYS}"
-        while not answer or answer not in ("cfesqm" if twin is not None else "cfesq"):
+        both = text_for_both(memory, twin) if twin is not None else ""
+        if both:
+            write(f"A text that says both: {both}")
+        keys = f"{_MERGE if twin is not None else ''}{_BOTH if both else ''}{_KEYS}"
+        while not answer or answer not in f"cfesq{'m' if twin is not None else ''}{'b' if both else ''}":
             answer = typer.prompt(f"\n{number}/{len(queue)}  {keys}", default="s", show_default=False)[:1].lower()
         if answer == "q":
             break
@@ -118,8 +124,8 @@ def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Oper
     from spanlore.memory import stated
     from spanlore.memory.merging import merge
 
-    if answer == "m":
-        return merge(memory, known, time.time_ns())
+    if answer in ("m", "b"):
+        return merge(memory, known, time.time_ns(), both_texts=answer == "b")
     if answer == "c":
         return stated.confirm(memory, known, time.time_ns())
     if answer == "f":
@@ -149,7 +155,7 @@ def _by_option(client: MemoryClient, confirm: Sequence[str], forget: Sequence[st
     return done
 
 
-def _merged(client: MemoryClient, words: Sequence[str], touched: set[str]) -> list[Operation]:
+def _merged(client: MemoryClient, words: Sequence[str], touched: set[str], both_texts: bool) -> list[Operation]:
     import time
 
     from spanlore.memory.merging import merge
@@ -160,7 +166,7 @@ def _merged(client: MemoryClient, words: Sequence[str], touched: set[str]) -> li
         if memory.id in touched:
             fail(f"{memory.id} is named twice.", WRONG)
         try:
-            operations = merge(memory, known, time.time_ns())
+            operations = merge(memory, known, time.time_ns(), both_texts=both_texts)
         except ValueError as error:
             fail(f"{error}.", WRONG)
         client.apply(operations)

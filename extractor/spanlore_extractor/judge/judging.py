@@ -195,7 +195,8 @@ def _refusal(verdict: Verdict) -> str:
 
 def _judged(memory: Memory, verdict: Verdict, model: str) -> Memory:
     told = clip(f"{verdict.verdict} ({model}): {verdict.reason or verdict.refutation}", 300)
-    memory = replace(memory, duplicate_of=verdict.duplicate_of)
+    merged_text = " ".join(verdict.merged_text.split())
+    memory = replace(memory, duplicate_of=verdict.duplicate_of, merged_text=merged_text)
     refusal = _refusal(verdict)
     if refusal and memory.is_shown:
         note = clip(f"{refusal}: {verdict.reason or verdict.refutation}", 300)

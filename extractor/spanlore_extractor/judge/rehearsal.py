@@ -1,4 +1,4 @@
-"""A question with a plain answer, for asking whether key, address and model work."""
+"""Questions with a plain answer, for asking whether key, address and model work."""
 
 from __future__ import annotations
 
@@ -11,6 +11,20 @@ from spanlore_extractor.judge.window import Window, window_of
 _FAILED: Final = "1" * 16
 _WORKED: Final = "2" * 16
 
+REHEARSAL_MONTH: Final = (
+    "## 2026-10",
+    "### 2026-10-12 main [rehearsa] make the slow tests faster",
+    "- decision: never mock the database in tests/db",
+    "- open: error: fixture 'clock' not found",
+    "- resolved: error: no rule 'bench' -> make benchmarks",
+    "- files: tests/db/test_speed.py, tests/conftest.py, src/pool.py and 4 more",
+    "- next: look at the connection pool again, since two of the tests still wait for it",
+    "### 2026-10-14 main [rehearsb] find out why the connection pool is exhausted under load",
+    "- resolved: error: too many connections -> edit src/pool.py",
+    "- files: src/pool.py, src/settings.py, docs/pool.md",
+    "- confirmed: lgtm",
+)
+"""A month that is told in fewer words without trouble."""
 REHEARSAL: Final[Window] = window_of(
     Memory(
         "m-000000000000", Kind.USAGE, Source.FAILURE_DELTA, Status.ACTIVE, "example.org/rehearsal/app",

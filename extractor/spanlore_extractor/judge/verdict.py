@@ -1,5 +1,5 @@
-"""What the judge may answer, and what makes an answer worthless. A judge never writes what an agent is shown: it only
-keeps or refuses what templates made of the evidence."""
+"""What the judge may answer, and what makes an answer worthless. A judge never writes what an agent is shown: it keeps
+or refuses what templates made of the evidence. For two memories that say the same it may propose a text to a person."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ class Verdict(BaseModel):
     durable: bool = Field(default=False, description="It will still hold in a month.")
     inferable: bool = Field(default=False, description="A capable agent finds it out by looking.")
     duplicate_of: str = Field(default="", max_length=40, description="Id of a known memory that says it already.")
+    merged_text: str = Field(
+        default="",
+        max_length=600,
+        description="With duplicate_of: one text that says both, for a person to take or not.",
+    )
     reason: str = Field(default="", max_length=600, description="One sentence for the person who reviews this.")
 
 
@@ -57,7 +62,9 @@ def read_verdict(data: object, spans: Collection[str], known_ids: Collection[str
         raise WorthlessAnswerError("it keeps without evidence")
     if found.duplicate_of and found.duplicate_of not in known_ids:
         raise WorthlessAnswerError("it names a memory that does not exist")
-    said = (found.refutation, found.reason)
+    if found.merged_text and not found.duplicate_of:
+        raise WorthlessAnswerError("it merges with nothing")
+    said = (found.refutation, found.reason, found.merged_text)
     if any(map(is_refusal, said)):
         raise WorthlessAnswerError("a refusal, not a verdict")
     if any(suspicious(part) or redactor.redact(part).count for part in said):

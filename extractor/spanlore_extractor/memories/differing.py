@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from spanlore.memory.memory import Memory, Status
+from spanlore.memory.memory import Kind, Memory, Status
 from spanlore.memory.operations import Operation, Verb
 
 LOST: Final = "the miner no longer finds it"
@@ -98,7 +98,8 @@ def _fields(before: Memory, after: Memory) -> tuple[str, ...]:
 
 
 def _is_by_hand(memory: Memory) -> bool:
-    return memory.is_edited or not memory.evidence
+    is_persons = memory.kind is Kind.EXPLICIT and memory.note.startswith(_BY_PERSON)
+    return memory.is_edited or not memory.evidence or is_persons
 
 
 def _is_ended(memory: Memory) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from spanlore.memory.shapes import is_refusal, suspicious
+from spanlore.memory.shapes import is_refusal, names_in, suspicious
 from spanlore.recall.budget import count_tokens
 from spanlore.redaction.redact import Redactor
 
@@ -21,7 +21,6 @@ MIN_DISTINCT: Final = 0.7
 """Share of runs of five words that stand only once; people's prose and lists of theirs have 0.9 and more."""
 MAX_SAME_LINES: Final = 2
 _WORD: Final = re.compile(r"\w+")
-_NAME: Final = re.compile(r"`([^`\n]+)`|(?<![\w/.])((?:[\w.-]+/)+[\w.-]+|[\w-]{2,}\.[a-z]{1,4}\b|\d{3,}(?:\.\d+)*)")
 
 
 def fault_of(text: str, source: str, sacred: Sequence[str], limit_tokens: int, redactor: Redactor) -> str:
@@ -57,11 +56,6 @@ def repeats(text: str, apart_from: Sequence[str] = ()) -> bool:
     words = _WORD.findall(" ".join(lines))
     grams = [tuple(words[at : at + GRAM]) for at in range(len(words) - GRAM + 1)]
     return len(grams) >= 4 * GRAM and len(set(grams)) < MIN_DISTINCT * len(grams)
-
-
-def names_in(text: str) -> list[str]:
-    """Code, paths, file names and large numbers: what a text may not make up."""
-    return [one or other for one, other in _NAME.findall(text)]
 
 
 def _holds(line: str, sacred: set[str]) -> bool:

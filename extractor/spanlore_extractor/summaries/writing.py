@@ -109,6 +109,23 @@ class Writer:
         self._entries.append(entry_row("summary", key, "", outcome, cost, self.model.name))
 
 
+def rehearse(model: Asked, prompt: str, lines: Sequence[str], redactor: Redactor) -> tuple[Answer, str]:
+    """(the answer, the text) of a month that is told in plain lines.
+
+    Raises:
+        UnavailableError: no answer.
+        WorthlessAnswerError: one that does not hold.
+    """
+    sacred = [line.partition(": ")[2] for line in lines if line.startswith(("- decision: ", "- open: "))]
+    asked = {"repository": "example.org/rehearsal/app", "month": "2026-10", "sacred": sacred, "lines": list(lines)}
+    answer = model.ask(prompt, orjson.dumps(asked).decode(), tool=tool(), max_tokens=MAX_OUTPUT_TOKENS)
+    text = _read(answer)
+    source = "\n".join(lines)
+    if fault := fault_of(text, source, sacred, count_tokens(source), redactor):
+        raise WorthlessAnswerError(fault)
+    return answer, text
+
+
 def tool() -> dict[str, Any]:
     """The tool the model is made to call."""
     return {"name": TOOL, "description": "The month in fewer words.", "input_schema": Text.model_json_schema()}

@@ -5,9 +5,9 @@ import pytest
 
 from spanlore_extractor.judge.instructions import packaged
 from support.collecting import Collecting
-from support.judging import fair
+from support.judging import document, fair
 from support.memory_commands import data, spanlore
-from support.model_server import Failure, ModelServer
+from support.model_server import Answer, Failure, ModelServer, ReceivedRequest, Reply, UseTool
 from support.told import START_NS, failing_tests
 
 
@@ -16,6 +16,15 @@ def keyed(collector: Collecting, monkeypatch: pytest.MonkeyPatch) -> Collecting:
     """The collector's user with a key for the judge."""
     monkeypatch.setitem(collector.environment, "SPANLORE_JUDGE_API_KEY", "sk-test")
     return collector
+
+
+def fair_to_both(request: ReceivedRequest) -> Answer:
+    """Keeps every lesson, and tells a month in its sacred lines and one more."""
+    asked = document(request)
+    if "sacred" not in asked:
+        return fair(request)
+    text = "\n".join(["The slow tests were made faster.", *(f"- {line}" for line in asked["sacred"])])
+    return Reply((UseTool("chapter", {"text": text}),))
 
 
 def test_off_without_a_key(collector: Collecting) -> None:
@@ -32,19 +41,21 @@ def test_a_mined_lesson_is_judged_and_paid_for(
     for number in (1, 2):
         told = failing_tests(f"{checkout}-judged-{number}", START_NS + number * 10**12, repository=checkout)
         keyed.send(told.spans())
-    with ModelServer(fair) as server:
+    with ModelServer(fair_to_both) as server:
         monkeypatch.setitem(keyed.environment, "SPANLORE_JUDGE_BASE_URL", server.url)
         data(keyed, "mine")
         asked = len(server.requests)
         data(keyed, "mine")
         assert len(server.requests) == asked >= 1
-        tried = data(keyed, "judge", "test")
+        tried = data(keyed, "judge", "test", "--agent", "")
     [memory] = data(keyed, "memories", "--scope", "repo")["memories"]
     status = data(keyed, "judge", "status")
     shown = spanlore(keyed, "judge", "status").stdout
 
     assert memory["verdict"].startswith("keep")
     assert (tried["verdict"], tried["cost_usd"] > 0) == ("keep", True)
+    assert [(one["prompt"], one["verdict"]) for one in tried["prompts"]] == [("judge", "keep"), ("chapter", "told")]
+    assert {row["phase"] for row in status["phases"]} >= {"judge"}
     assert status["today"]["tokens"] > 0
     assert status["ledger"][0]["internal_tokens"] > 0
     assert memory["id"] in {row["memory_id"] for row in status["last_calls"]}
@@ -73,8 +84,12 @@ def test_an_agents_own_prompt(keyed: Collecting, checkout: str, monkeypatch: pyt
         printed = data(keyed, "judge", "prompt", "--agent", "claude-code")
         status = data(keyed, "judge", "status")
         shown = spanlore(keyed, "judge", "status").stdout
-        with ModelServer(fair) as server:
+        with ModelServer(fair_to_both) as server:
             monkeypatch.setitem(keyed.environment, "SPANLORE_JUDGE_BASE_URL", server.url)
+            tried = [one["prompt"] for one in data(keyed, "judge", "test")["prompts"]]
+            tested = [[part["text"] for part in json.loads(one.body)["system"]] for one in server.requests]
+            unknown = spanlore(keyed, "judge", "test", "--agent", "codex")
+            server.requests.clear()
             data(keyed, "mine")
             system = [part["text"] for part in json.loads(server.requests[0].body)["system"]]
     finally:
@@ -84,6 +99,9 @@ def test_an_agents_own_prompt(keyed: Collecting, checkout: str, monkeypatch: pyt
     assert printed["text"] == f"{general['text']}\n\nOnly for claude-code."
     assert status["prompts"]["agents"] == ["claude-code"] and "more for claude-code" in shown
     assert system == [packaged("judge"), "Only for claude-code."]
+    assert tried == ["judge", "judge.claude-code", "chapter"]
+    assert tested == [[packaged("judge")], system, [packaged("chapter")]]
+    assert unknown.exit_code == 2 and "nothing is added to the prompt for 'codex'" in unknown.stderr
     assert spanlore(keyed, "judge", "prompt", "--agent", "../x").exit_code == 2
 
 

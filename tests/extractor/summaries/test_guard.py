@@ -1,7 +1,7 @@
 import pytest
 
 from spanlore.redaction.redact import Redactor
-from spanlore_extractor.summaries.guard import fault_of, names_in, repeats
+from spanlore_extractor.summaries.guard import fault_of, repeats
 
 SOURCE = """## 2026-10
 ### 2026-10-03 main [session-] make the parser faster
@@ -58,8 +58,3 @@ def test_what_must_stand_in_it_may_be_alike() -> None:
 
     assert not repeats("\n".join(sacred), sacred)
     assert repeats("\n".join(["the same line again"] * 3))
-
-
-def test_names() -> None:
-    """Code, paths, file names and large numbers."""
-    assert names_in("Run `make x` in src/a bb.py, version 3 of 1024, i.e. now") == ["make x", "src/a", "bb.py", "1024"]

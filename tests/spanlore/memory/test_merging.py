@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source, Status, Trigger
-from spanlore.memory.merging import merge, twin_of
+from spanlore.memory.merging import merge, text_for_both, twin_of
 from spanlore.memory.operations import Verb
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.consolidate import consolidate
@@ -102,3 +102,28 @@ def test_what_was_merged_twice_counts_for_the_last() -> None:
 
     assert [(item.verb, item.memory.id) for item in result.operations] == [(Verb.REINFORCED, "m-c")]
     assert len(consolidate([again], [first, circle], {}, Redactor(()), 100).operations) <= 1
+
+
+def test_a_text_that_says_both() -> None:
+    """The judge's, where it names nothing that neither names; else both by rule, where they fit and one adds words."""
+    one = replace(SHOWN, text="Run the tests with `make check`.")
+    other = replace(WORD, text="The tests need `docker` to be up.")
+    asked = replace(other, merged_text="The tests run with `make check` and need `docker` to be up.")
+    invented = replace(other, merged_text="Run `curl-installer` and then `make check`; `docker` is up.")
+    by_rule = "The tests need `docker` to be up. Also: Run the tests with `make check`."
+
+    assert text_for_both(asked, one) == asked.merged_text
+    assert text_for_both(invented, one) == text_for_both(other, one) == by_rule
+    assert text_for_both(replace(other, text=one.text), one) == ""
+    assert text_for_both(replace(other, text="x " * 190), one) == ""
+
+
+def test_a_text_that_says_both_is_the_persons_word() -> None:
+    """Taken only where it is asked for; mining does not rewrite it."""
+    asked = replace(WORD, merged_text="text of m-1 and m-2")
+    kept, ended = merge(asked, [SHOWN, asked], 9, both_texts=True)
+    plain, _ = merge(asked, [SHOWN, asked], 9)
+
+    assert (kept.memory.text, kept.memory.is_edited, kept.memory.merged_text) == ("text of m-1 and m-2", True, "")
+    assert (plain.memory.text, plain.memory.is_edited, plain.memory.merged_text) == ("text of m-2", False, "")
+    assert ended.memory.merged_text == ""

@@ -5,6 +5,7 @@ from spanlore.memory.shapes import (
     asks_to_fetch,
     has_remote_url,
     is_refusal,
+    names_in,
     plain,
     reads_as_instruction,
     suspicious,
@@ -153,3 +154,8 @@ def test_no_door_is_open_to_them(attack: str) -> None:
 def test_there_are_enough_attacks() -> None:
     """Every one names what it wants, so that a trace of it is found."""
     assert len(set(ATTACKS)) >= 60
+
+
+def test_names() -> None:
+    """Code, paths, file names and large numbers."""
+    assert names_in("Run `make x` in src/a bb.py, version 3 of 1024, i.e. now") == ["make x", "src/a", "bb.py", "1024"]

@@ -127,7 +127,7 @@ def test_for_a_while() -> None:
 
 
 def test_remembered_again_after_it_was_edited() -> None:
-    """What it says is not those words any more: they are kept now, pin and evidence with them."""
+    """What it says is not those words any more: they are kept now, and the pin with them."""
     [made] = remember("always use tabs", SCOPE, [], START_NS)
     [edited] = edit(made.memory, "Spaces are used here.", [made.memory], START_NS + 1)
     pinned = pin(edited.memory, True)
