@@ -3,7 +3,8 @@
 Taken in groups: each is decoded, placed in its conversation, redacted and encoded; then the group is appended to the
 spool with one fsync, and only then counts as captured; then the conversations' new states are saved. The queue is
 bounded by bytes; what does not fit is counted as lost with the reason `backlog`. From `PACK_FROM_BYTES` on what comes
-is packed first, by another thread, and everything behind it goes the same way, so that the order stays.
+is packed first, by another thread, and everything behind it goes the same way, so that the order stays. What a killed
+proxy had not recorded is had from `held`, and recorded before anything new.
 """
 
 from __future__ import annotations
