@@ -103,12 +103,15 @@ class HeldExchanges:
     """The files, for one proxy. Safe from any thread; with no files nothing is held."""
 
     def __init__(self, descriptors: Sequence[int] = (), max_bytes: int = MAX_HELD_BYTES) -> None:
-        self._files = list(descriptors)
+        self._files = list(descriptors) if len(descriptors) > 1 else []
+        """While one is given back another takes what comes."""
         self._max_bytes = max_bytes
         self._sizes = [os.fstat(descriptor).st_size for descriptor in self._files]
         self._needed = [0] * len(self._files)
         """Frames of each file that are needed still."""
         self._current = 0
+        self._emptying: int | None = None
+        """A file that is given back at this moment: some milliseconds, for which no agent waits."""
         self._places: dict[str, _Place] = {}
         self._lock = threading.Lock()
 
@@ -149,8 +152,7 @@ class HeldExchanges:
             for held_in, _ in place.frames:
                 self._needed[held_in] += 1
             found.append(captured)
-        for number in range(len(self._files)):
-            self._empty(number)
+        self._give_back()
         return Recovered(tuple(sorted(found, key=_end_time_ns)), unreadable)
 
     def begin(self, exchange_id: str, body: bytes) -> None:
@@ -182,7 +184,7 @@ class HeldExchanges:
                 for number, offset in place.frames if place is not None else ():
                     os.pwrite(self._files[number], bytes((_DONE,)), offset + _STATE_AT)
                     self._needed[number] -= 1
-                    self._empty(number)
+        self._give_back()
 
     def _append(self, exchange_id: str, kind: _Kind, payload: bytes) -> None:
         size = _HEADER.size + len(payload)
@@ -204,14 +206,24 @@ class HeldExchanges:
 
     def _roomy(self) -> int:
         """The file to go on in."""
-        if self._sizes[self._current] < FILE_BYTES:
+        if self._sizes[self._current] < FILE_BYTES and self._current != self._emptying:
             return self._current
-        return min(range(len(self._files)), key=lambda number: (self._sizes[number], number))
+        usable = [number for number in range(len(self._files)) if number != self._emptying]
+        return min(usable, key=lambda number: (self._sizes[number], number))
 
-    def _empty(self, number: int) -> None:
-        if not self._needed[number] and self._sizes[number]:
-            os.ftruncate(self._files[number], 0)
-            self._sizes[number] = 0
+    def _give_back(self) -> None:
+        """Empties the files in which nothing is needed any more, without the lock, since that takes a while."""
+        for number in range(len(self._files)):
+            with self._lock:
+                if self._needed[number] or not self._sizes[number] or self._emptying is not None:
+                    continue
+                self._emptying = number
+            try:
+                os.ftruncate(self._files[number], 0)
+            finally:
+                with self._lock:
+                    self._sizes[number] = 0
+                    self._emptying = None
 
     def _frames(self, number: int) -> Iterator[tuple[int, int, int, bytes, bytes]]:
         """(offset, kind, tries, id, payload) of the frames of a file that are needed."""

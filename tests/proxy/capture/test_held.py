@@ -144,6 +144,23 @@ def test_one_long_exchange_does_not_keep_all_others(files: list[int], monkeypatc
     assert held.size_bytes < 500_000
 
 
+def test_what_comes_while_a_file_is_given_back_is_held(files: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Giving memory back takes a while, for which no agent waits: it goes to another file."""
+    held = HeldExchanges(files)
+    held.end(exchange(1))
+    truncate = os.ftruncate
+
+    def meanwhile(descriptor: int, size: int) -> None:
+        held.end(exchange(2))
+        truncate(descriptor, size)
+
+    monkeypatch.setattr(os, "ftruncate", meanwhile)
+    held.settle([exchange(1).head.id])
+    monkeypatch.undo()
+
+    assert [int(one.head.id, 16) for one in whole(HeldExchanges(files).recover())] == [2]
+
+
 def test_the_bound_holds(files: list[int]) -> None:
     """What does not fit is not held; it is recorded all the same, and what is held is whole."""
     held = HeldExchanges(files, max_bytes=10_000)
