@@ -32,10 +32,11 @@ class Chain:
         return sha1(self.name.encode(), usedforsecurity=False).digest()[-1] % 2 == 0
 
     def can_be_told_by(self, agent: str) -> bool:
-        """Whether that agent's file has all that the script needs: SWE-agent's has no exit codes, and nobody speaks in
-        a trajectory."""
-        return agent not in ("swe-agent", "mini-swe-agent") or not any(
-            isinstance(step, Says) for step in self.steps[1:]
+        """Whether that agent's file has all that the script needs: in a trajectory nobody speaks, and there is no tool
+        but the shell whose refusals could be told."""
+        has_only_a_shell = agent in ("swe-agent", "mini-swe-agent")
+        return not has_only_a_shell or not any(
+            isinstance(step, Says) or (isinstance(step, Edits) and step.error) for step in self.steps[1:]
         )
 
     def found(self, agent: str) -> dict[str, str]:

@@ -52,6 +52,10 @@ _IS_DIRECTORY: Final = re.compile(r"EISDIR|\bis a directory\b|illegal operation 
 _TOO_LARGE: Final = re.compile(r"exceeds maximum|too large|token limit", re.I)
 _FILE_READERS: Final = frozenset({"cat", "sed", "head", "tail", "less", "nl", "bat", "grep", "rg", "awk", "wc"})
 _LISTERS: Final = frozenset({"ls", "find", "fd", "tree", "glob", "list", "list_directory", "find_file", "search_dir"})
+FEW_LINES: Final = 3
+MAX_COMPARED_CHARS: Final = 600
+MIN_RUN_CHARS: Final = 4
+"""A shorter run of characters is in any two texts."""
 MAX_LISTED: Final = 3
 """A search that lists more lines than this has not singled out a file."""
 
@@ -129,7 +133,7 @@ def edit_likeness(one: ToolStep, other: ToolStep) -> float:
     ):
         before, after = argument(one, *names), argument(other, *names)
         if before and after:
-            best = max(best, _line_likeness(before, after))
+            best = max(best, _line_likeness(before, after) or _text_likeness(before, after))
     # Arguments too long to be kept whole do not parse; their text still tells.
     return best or _line_likeness(one.arguments.replace("\\n", "\n"), other.arguments.replace("\\n", "\n"))
 
@@ -140,6 +144,17 @@ def _line_likeness(before: str, after: str) -> float:
     others = {"".join(line.split()) for line in after.splitlines() if line.strip()}
     smaller = min(len(lines), len(others))
     return len(lines & others) / smaller if smaller else 0.0
+
+
+def _text_likeness(before: str, after: str) -> float:
+    """Of few lines that were all copied wrongly: how much of the shorter text is in the other."""
+    if before.count("\n") >= FEW_LINES or after.count("\n") >= FEW_LINES:
+        return 0.0
+    text, other = ("".join(part.split())[:MAX_COMPARED_CHARS] for part in (before, after))
+    short, long = sorted((text, other), key=len)
+    matcher = difflib.SequenceMatcher(None, short, long, autojunk=False)
+    shared = sum(block.size for block in matcher.get_matching_blocks() if block.size >= MIN_RUN_CHARS)
+    return shared / len(short) if short else 0.0
 
 
 def _read(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> Match | None:
@@ -167,6 +182,8 @@ def _moved(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep] = ())
         return None
     if similarity(path, found) >= SAME_FILE:
         return Match(DeltaType.LOCATION, "a file of much the same name was read instead")
+    if found in failure.output and found not in path and path not in found:
+        return Match(DeltaType.LOCATION, "the refusal names this file")
     if any(_found_by_search(path, found, step) for step in between):
         return Match(DeltaType.LOCATION, "a search for the missing file led to this one")
     if between and len(between) <= MAX_LISTINGS and same_folder(path, found) and all(map(_is_listing, between)):

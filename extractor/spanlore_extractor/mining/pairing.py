@@ -23,7 +23,7 @@ from spanlore_extractor.mining.answer import (
 )
 from spanlore_extractor.mining.file_pairing import edit_likeness, match_file_tool
 from spanlore_extractor.mining.other_forms import other_form, with_options
-from spanlore_extractor.mining.paths import looks_like_path, similarity
+from spanlore_extractor.mining.paths import SAME_FILE, looks_like_path, similarity
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import ShellLine, action_of, program_of, take_apart
 from spanlore_extractor.mining.tools import ToolKind, argument, is_edit, is_environment_change, kind_of, path_of
@@ -56,7 +56,8 @@ _INSTALLERS: Final = frozenset({"pip", "uv", "npm", "pnpm", "yarn", "bun", "apt"
 "gem", "conda", "poetry", "mise", "apk", "dnf", "yum"})  # fmt: skip
 # A failure of these is an answer: the thing is not there.
 _PROBES: Final = frozenset({"ls", "which", "type", "command", "test", "[", "stat", "file", "pgrep", "ping", "lsof",
-"id", "diff", "cmp", "pwd", "curl", "wget", "kill"})  # fmt: skip
+"id", "diff", "cmp", "pwd", "curl", "wget", "kill", "nc", "dig", "nslookup", "getent", "ss", "netstat", "fuser",
+"pidof"})  # fmt: skip
 _PROBING: Final = frozenset(
     {("git", "config"), ("git", "rev-parse"), ("git", "cat-file"), ("git", "show-ref"), ("git", "ls-remote"), ("git",
     "symbolic-ref"),
@@ -97,6 +98,9 @@ _NO_SUCH_TARGET: Final = re.compile(
 )
 _INTERPRETERS: Final = frozenset({"python", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "deno", "pwsh"})
 """What these do is told by the script they are given."""
+_FILE_READERS: Final = frozenset({"cat", "sed", "head", "tail", "less", "nl", "bat", "wc"})
+_RUNNERS: Final = frozenset({"pytest", "jest", "vitest", "mypy", "ruff", "eslint", "tsc", "rspec", "phpunit", "tox"})
+"""What checks files or tests that it is given."""
 _SCRIPT_CHARS: Final = 40
 _SCRIPT_OPTIONS: Final = ("-c", "-e", "--eval")
 """What follows these is a program of its own."""
@@ -169,7 +173,7 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
     same = _same_commands(one, other)
     if same is not None:
         return _rerun(failure, later, between, one, other, same)
-    if _is_rerun_after_edit(failure, later, between, one, other):
+    if _is_rerun_after_edit(failure, later, between, one, other) or _is_part_of(failure, between, one, other):
         return Match(DeltaType.CODE_FIX, "the same command passes after files were edited")
     action = _named_action(failure, other)
     if action:
@@ -217,6 +221,18 @@ def _is_rerun_after_edit(
         return False
     is_rewritten = one.commands == other.commands and one.heredocs != other.heredocs and is_edit(later)
     return is_rewritten or (one.heredocs == other.heredocs and any(is_edit(step) for step in between))
+
+
+def _is_part_of(failure: ToolStep, between: Sequence[ToolStep], one: ShellLine, other: ShellLine) -> bool:
+    """After files were changed, only that part is run again that the failing output names (`go test ./parse`)."""
+    before, after = one.last, other.last
+    action = action_of(before)
+    if action != action_of(after) or before == after or is_probe(failure) or not any(map(is_edit, between)):
+        return False
+    if one.heredocs != other.heredocs or (len(action) < 2 and before[0] not in _RUNNERS):
+        return False
+    named = [word.strip("./").removesuffix("/...") for word in after if word not in before and not word.startswith("-")]
+    return bool(named) and all(len(name) >= MIN_TELLING_CHARS and name in failure.output for name in named)
 
 
 def _is_elsewhere(failure: ToolStep, one: ShellLine, other: ShellLine) -> bool:
@@ -296,7 +312,8 @@ def _elsewhere(failure: ToolStep, one: ShellLine, other: ShellLine, between: Seq
     missing = {word for word in words if word in failure.output or word.rsplit("/", 1)[-1] in failure.output}
     if not missing or missing & set(others):
         return None
-    shared = [word for word in words - missing if any(word in told or told in word for told in others)]
+    telling = [word for word in words - missing if any(char.isalpha() for char in word[:-1])]
+    shared = [word for word in telling if any(word in told or told in word for told in others)]
     return Match(DeltaType.LOCATION, f"the same for `{shared[0]}` with another path") if shared else None
 
 
@@ -336,6 +353,11 @@ def _rerun(
     return Match(DeltaType.FLAKY, "the same command passes although nothing was changed")
 
 
+def _is_git_remedy(argv: tuple[str, ...]) -> bool:
+    """Whether it sets what git asked for; most else that git names only goes on with what is under way."""
+    return argv[1] == "config" and len(argv) > MAX_LISTINGS + 1
+
+
 def _named_action(failure: ToolStep, other: ShellLine) -> Match | None:
     """The failing output named a command, or something missing that the later command installs."""
     missing = next((word for found in _MISSING.finditer(failure.output) for word in found.groups() if word), "")
@@ -347,7 +369,7 @@ def _named_action(failure: ToolStep, other: ShellLine) -> Match | None:
             len(argv) >= 2
             and (text in advice or (len(argv) > 3 and " ".join(argv[:3]) in advice and argv[:3] != failing))
             and text not in failure.command
-            and (argv[0] != "git" or (action_of(argv) == failing and not is_probe(failure)))
+            and (argv[0] != "git" or _is_git_remedy(argv) or (action_of(argv) == failing and not is_probe(failure)))
         ):
             return Match(DeltaType.ENVIRONMENT, "the failing output names this command", is_action=True)
         if missing and program_of(argv) in _INSTALLERS and missing.split(".")[0].lower() in text.lower():
@@ -409,8 +431,17 @@ def _same_intent(before: tuple[str, ...], after: tuple[str, ...], reach: float) 
     if distance > reach:
         return None
     if paths_only:
+        if program_of(before) in _FILE_READERS and not _is_same_file(before, after):
+            return None
         return Match(DeltaType.LOCATION, "the same command with another path")
     return Match(DeltaType.USAGE, "the same command with other arguments")
+
+
+def _is_same_file(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    """Whether the paths that differ are the same files, misplaced or misspelled, or what is in a folder of that name;
+    to read another file is another call."""
+    pairs = [(one, other) for one, other in zip(before, after, strict=False) if one != other]
+    return all(similarity(one, other) >= SAME_FILE or other.startswith(f"{one.rstrip('/')}/") for one, other in pairs)
 
 
 def word_distance(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[float, bool]:
@@ -424,7 +455,8 @@ def word_distance(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[floa
         if tag == "replace" and len(old) == len(new):
             for word, other in zip(old, new, strict=True):
                 ratio = difflib.SequenceMatcher(None, word[:2000], other[:2000], autojunk=False).ratio()
-                if ratio < 0.8 and ((low and before[low - 1] in _SCRIPT_OPTIONS) or _is_long_text(word)):
+                is_script = bool(low) and before[low - 1] in _SCRIPT_OPTIONS and program_of(before) in _INTERPRETERS
+                if ratio < 0.8 and (is_script or _is_long_text(word)):
                     return 1.0, False
                 if looks_like_path(word) and looks_like_path(other):
                     changed += 1 - max(ratio, similarity(word, other))

@@ -62,12 +62,15 @@ def _is_template(name: str, other: str) -> bool:
 def _is_below(one: str, other: str) -> bool:
     """Whether one folder's path ends with the other's: the same file, told from elsewhere."""
     shorter, longer = sorted((posixpath.dirname(path).strip("./") for path in (one, other)), key=len)
-    return longer == shorter or not shorter or longer.endswith("/" + shorter)
+    is_told_from_elsewhere = not shorter and one.startswith("/") != other.startswith("/")
+    return longer == shorter or is_told_from_elsewhere or (bool(shorter) and longer.endswith("/" + shorter))
 
 
 def same_folder(one: str, other: str) -> bool:
     """Whether two files lie in one folder, where one path may be relative."""
     folder, other_folder = posixpath.dirname(one), posixpath.dirname(other)
+    if folder == other_folder:
+        return True
     shorter, longer = sorted((folder, other_folder), key=len)
     return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("./")))
 

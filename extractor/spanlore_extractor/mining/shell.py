@@ -105,6 +105,8 @@ def action_of(argv: tuple[str, ...]) -> tuple[str, ...]:
     if program == "python" and len(argv) > 2 and argv[1] == "-m":
         return (program, argv[2])
     depth = _SUBCOMMANDED.get(program, 0)
+    if program == "gh" and argv[1:2] == ("api",):
+        return (program, "api")
     rest = _without_options(argv[1:], values_too=program in ("git", "docker", "kubectl", "make"))
     runners = ("compose",) if program in ("docker", "podman") else ("run", "exec", "x")
     is_runner = bool(rest[depth - 1 : depth]) and rest[depth - 1] in runners

@@ -142,3 +142,22 @@ def test_a_file_is_changed_by_a_shell_line(command: str, is_fix: bool) -> None:
     """The line must name it as a file there; a text that only mentions it does not."""
     refused = Told().call("Edit", {"file_path": "/r/src/tabs.tsx"}, REFUSED, outcome=Outcome.FAILURE)
     assert (paired(refused.run(command, "")) is not None) is is_fix
+
+
+def test_a_line_copied_wrongly_is_the_same_edit() -> None:
+    """Of one or two lines no whole line need agree; most of the text must."""
+    refused = Told().fails("Edit", edit("login(user)"), REFUSED)
+    other = Told().fails("Edit", edit("login(user)"), REFUSED)
+
+    assert paired(refused.call("Edit", edit("await login(user)")))
+    another = {"file_path": "a.py", "old_string": "return total", "new_string": "return sum"}
+    assert paired(other.call("Edit", another)) is None
+
+
+def test_a_file_that_the_refusal_names() -> None:
+    """Some tools say which files they have; a part of the missing path's own name is none."""
+    named = Told().fails("Read", {"file_path": "src/c/index.ts"}, "File not found. Did you mean src/c/settings.ts?")
+    bare = Told().fails("Read", {"file_path": "docs/README.md"}, "no such file or directory, open 'docs/README.md'")
+
+    assert paired(named.call("Read", {"file_path": "src/c/settings.ts"}))
+    assert paired(bare.call("Read", {"file_path": "README.md"})) is None

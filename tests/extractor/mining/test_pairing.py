@@ -334,3 +334,45 @@ def test_the_same_command_line() -> None:
 
     assert is_same_command(one, other)
     assert not is_same_command(one, third)
+
+
+def test_only_the_failing_part_is_run_again() -> None:
+    """After files were changed; the failing output names it."""
+    edit = {"file_path": "parse/parse.go", "old_string": "1", "new_string": "2"}
+    told = Told().run("go test ./...", "FAIL\texample.com/parser", 1).call("Edit", edit)
+
+    assert paired(told.run("go test ./parser/...", "ok")) == Match(
+        DeltaType.CODE_FIX, "the same command passes after files were edited"
+    )
+    other = Told().run("go test ./...", "FAIL\texample.com/parser", 1).call("Edit", edit)
+    assert paired(other.run("go test ./prices/...", "ok")) is None
+
+
+@pytest.mark.parametrize(
+    ("failing", "other", "is_it"),
+    [
+        ("cat app/models/cart.py", "cat shop/models/cart.py", True),
+        ("cat tasks/lint", "cat tasks/lint/go", True),
+        ("sed -n '1,200p' docs/README.md", "sed -n '1,200p' web/package.json", False),
+    ],
+)
+def test_another_file_is_another_call(failing: str, other: str, is_it: bool) -> None:
+    """To read a file that is misplaced is the same call; to read another one is not."""
+    found = paired(Told().run(failing, "No such file or directory", 1).run(other, "x"))
+
+    assert (found is not None) is is_it
+
+
+def test_what_git_asks_to_be_set() -> None:
+    """It is the fix, word for word."""
+    output = "fatal: detected dubious ownership\n\tgit config --global --add safe.directory /srv/app"
+    told = Told().run("git log", output, 128).run("git config --global --add safe.directory /srv/app")
+
+    found = paired(told)
+
+    assert found and found.is_action
+
+
+def test_options_of_what_is_no_interpreter_are_words() -> None:
+    """`-e` of tox names an environment, no script."""
+    assert paired(Told().run("tox -e py39", "skipped", 1).run("tox -e py312", "ok"))

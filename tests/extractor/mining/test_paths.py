@@ -17,6 +17,8 @@ from spanlore_extractor.mining.paths import (
         ("conf/.golangci.yml", "conf/.golangci.yaml"),
         ("cli/hooks_claudecode_cmd.go", "cli/hooks_claudecode_handlers.go"),
         ("old/x/licenses", "new/x/licenses"),
+        ("vite.config.js", "vite.config.ts"),
+        ("/srv/app/README.md", "README.md"),
     ],
 )
 def test_misplaced_files_are_alike(one: str, other: str) -> None:
@@ -26,7 +28,13 @@ def test_misplaced_files_are_alike(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("a/setup.go", "a/root.go"), ("a/x.py", "b/y.py"), ("a/", ""), ("tui/README.md", "web/README.md")],
+    [
+        ("a/setup.go", "a/root.go"),
+        ("a/x.py", "b/y.py"),
+        ("a/", ""),
+        ("tui/README.md", "web/README.md"),
+        ("docs/README.md", "README.md"),
+    ],
 )
 def test_other_files_are_not(one: str, other: str) -> None:
     """A different name is a different file."""

@@ -43,6 +43,8 @@ def test_heredocs_make_lines_differ() -> None:
         (("python3", "-m", "pytest", "-q"), ("python", "pytest")),
         (("gofmt", "-l", "."), ("gofmt",)),
         (("gh", "pr", "checks", "1"), ("gh", "pr", "checks")),
+        (("gh", "api", "repos/a/b"), ("gh", "api")),
+        (("docker", "run", "-d", "-p", "1:2", "x"), ("docker", "run")),
     ],
 )
 def test_action_is_what_a_command_does(argv: tuple[str, ...], action: tuple[str, ...]) -> None:

@@ -50,7 +50,17 @@ def test_reading_is_no_edit(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["pip install x", "mkdir -p a", "docker compose up -d", "git fetch", "bun run lint:fix"]
+    "command",
+    [
+        "pip install x",
+        "mkdir -p a",
+        "docker compose up -d",
+        "git fetch",
+        "bun run lint:fix",
+        "black src",
+        "ruff check --fix .",
+        "helm repo add a https://charts.example.com",
+    ],
 )
 def test_setting_up_is_an_environment_change(command: str) -> None:
     """Installing, starting, making and fetching change what the next command finds."""
