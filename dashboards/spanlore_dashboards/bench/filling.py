@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import urllib3
 
+from spanlore.genai.messages import Message, Role, Text, ToolCall, canonical_json, message_to_json
 from spanlore.otlp.codec import encode_request
 from spanlore.semconv import gen_ai, lore
 from spanlore.settings import Paths, child_environment
@@ -25,6 +26,10 @@ from spanlore.spans.record import SpanKind, SpanRecord, StatusCode
 STEPS: Final = 8
 SPANS_OF_A_SESSION: Final = 1 + 2 * STEPS
 SESSIONS_A_REQUEST: Final = 60
+SPANS_A_REQUEST: Final = 500
+LONG: Final = "bench-long"
+"""Id of the long session."""
+TURN_STEPS: Final = 20
 DAYS: Final = 30
 START_WITHIN_S: Final = 90
 _AGENTS: Final = ("claude-code", "codex", "opencode", "gemini-cli")
@@ -42,11 +47,13 @@ class Filled:
     spans: int
     session: str
     trace: str
+    pid: int
+    """Of the collector."""
 
 
 @contextmanager
-def filled(folder: Path, spans: int) -> Iterator[Filled]:
-    """A collector whose state is below `folder`, until the block ends.
+def filled(folder: Path, spans: int, more: Sequence[SpanRecord] = ()) -> Iterator[Filled]:
+    """A collector whose state is below `folder`, until the block ends; it has `more` spans, too.
 
     Raises:
         RuntimeError: it does not start, or refuses spans.
@@ -74,6 +81,8 @@ def filled(folder: Path, spans: int) -> Iterator[Filled]:
         for low in range(0, sessions, SESSIONS_A_REQUEST):
             numbers = range(low, min(low + SESSIONS_A_REQUEST, sessions))
             _send(pool, url, [span for number in numbers for span in session(number, sessions, now_ns)])
+        for low in range(0, len(more), SPANS_A_REQUEST):
+            _send(pool, url, list(more[low : low + SPANS_A_REQUEST]))
         yield Filled(
             clickhouse_url=f"http://127.0.0.1:{ports[1]}",
             token=paths.token(),
@@ -81,6 +90,7 @@ def filled(folder: Path, spans: int) -> Iterator[Filled]:
             spans=sessions * SPANS_OF_A_SESSION,
             session=_session_id(sessions - 1),
             trace=_bytes(sessions - 1, "trace", 16).hex(),
+            pid=process.pid,
         )
     finally:
         process.terminate()
@@ -110,6 +120,66 @@ def session(number: int, sessions: int, now_ns: int) -> list[SpanRecord]:
         at = start + step * 20 * 10**9
         out.append(_chat(number, step, trace, root, at, place))
         out.append(_tool(number, step, trace, root, at + 8 * 10**9, place))
+    return out
+
+
+def long_session(spans: int, now_ns: int) -> list[SpanRecord]:
+    """A session of about so many spans, with content: turns of 20 model calls that ask for two tools each."""
+    out: list[SpanRecord] = []
+    place = {
+        lore.SCHEMA_VERSION: 1,
+        lore.SESSION_ID: LONG,
+        lore.CONVERSATION: _bytes(0, LONG, 8).hex(),
+        lore.HARNESS: "claude-code",
+        lore.REPOSITORY: "github.com/example/long",
+        lore.SOURCE: lore.WIRE,
+        lore.CALL_CLASS: "main",
+    }
+    for turn in range(max(spans // (1 + 3 * TURN_STEPS), 1)):
+        trace, root = _bytes(turn, "long trace", 16), _bytes(turn, "long root", 8)
+        start, here = now_ns - 86_400 * 10**9 + turn * 120 * 10**9, {**place, lore.TURN: turn}
+        told = {gen_ai.OPERATION_NAME: "invoke_agent", lore.TURN_INFERENCES: TURN_STEPS, lore.TURN_END: "completed"}
+        end = start + TURN_STEPS * 4 * 10**9
+        out.append(_record(trace, root, None, "invoke_agent", start, end, {**here, **told}))
+        for step in range(TURN_STEPS):
+            number = turn * TURN_STEPS + step
+            out += _long_step(number, trace, root, start + step * 4 * 10**9, {**here, lore.STEP: number})
+    return out
+
+
+def _long_step(number: int, trace: bytes, root: bytes, at: int, place: dict[str, Any]) -> list[SpanRecord]:
+    calls = [
+        ToolCall(f"call-{number}-0", "Bash", {"command": f"make shelf-{number}"}),
+        ToolCall(f"call-{number}-1", "Read", {"file_path": f"src/shelf_{number}.py"}),
+    ]
+    answer = Message(Role.ASSISTANT, (Text(f"Now shelf {number}: it must stand where the plan says."), *calls))
+    attributes = {
+        **place,
+        gen_ai.OPERATION_NAME: "chat",
+        gen_ai.PROVIDER_NAME: "anthropic",
+        gen_ai.REQUEST_MODEL: _MODELS[0],
+        gen_ai.USAGE_INPUT_TOKENS: 20_000,
+        gen_ai.USAGE_OUTPUT_TOKENS: 300,
+        lore.COMPLETE: True,
+        gen_ai.OUTPUT_MESSAGES: canonical_json([message_to_json(answer)]),
+    }
+    out = [_record(trace, _bytes(number, "long chat", 8), root, "chat", at, at + 2 * 10**9, attributes)]
+    for n, call in enumerate(calls):
+        failed = n == 0 and number % 20 == 7
+        result = f"moved {number}.{n}\n" * 20
+        given = {
+            **place,
+            gen_ai.OPERATION_NAME: "execute_tool",
+            gen_ai.TOOL_NAME: call.name,
+            gen_ai.TOOL_CALL_ID: call.id,
+            lore.OUTCOME: "failure" if failed else "success",
+            gen_ai.TOOL_CALL_ARGUMENTS: canonical_json(call.arguments),
+            gen_ai.TOOL_CALL_RESULT: result,
+        }
+        begin = at + 2 * 10**9
+        out.append(
+            _record(trace, _bytes(number, f"long tool {n}", 8), root, "execute_tool", begin, begin + 10**9, given)
+        )
     return out
 
 

@@ -19,3 +19,17 @@ def test_small() -> None:
     assert done.exit_code == (0 if result["within_budget"] else 1), done.output
     assert (result["bench"], result["spans"]) == ("dashboards", 34)
     assert "Trace of the turn" in done.stdout
+
+
+def test_pages_small() -> None:
+    """The page over a store of its own: every page is answered, and what it cost is told."""
+    app = typer.Typer()
+    register(app)
+    asked = ["bench", "pages", "--sessions", "3", "--spans", "61", "--runs", "1", "--no-browser", "--json"]
+    done = CliRunner().invoke(app, asked)
+    result = json.loads(done.stdout.splitlines()[-1])
+
+    assert done.exit_code == (0 if result["within_budget"] else 1), done.output
+    assert (result["bench"], result["sessions"], result["long_spans"]) == ("pages", 3, 61)
+    assert all(row["answer_bytes"] > 1000 for row in result["rows"])
+    assert "long session: timeline" in done.stdout

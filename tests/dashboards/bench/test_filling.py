@@ -4,7 +4,7 @@ from pathlib import Path
 
 import urllib3
 
-from spanlore_dashboards.bench.filling import SPANS_OF_A_SESSION, filled, session
+from spanlore_dashboards.bench.filling import LONG, SPANS_OF_A_SESSION, filled, long_session, session
 
 NOW_NS = 1_796_000_000 * 10**9
 
@@ -33,3 +33,19 @@ def test_a_small_one(tmp_path: Path) -> None:
 
     assert answer.data.split() == [b"85", b"5", b"8"]
     assert store.spans == 85
+
+
+def test_a_long_session_has_content(tmp_path: Path) -> None:
+    """About as many spans as asked for, in turns, with what was said and what tools printed."""
+    spans = long_session(150, NOW_NS)
+    with filled(tmp_path, 17, spans) as store:
+        headers = urllib3.make_headers(basic_auth=f"x:{store.token}")
+        sql = (
+            f"SELECT (SELECT uniqExact(span_id) FROM tool_calls WHERE session_id = '{LONG}'), "
+            f"(SELECT uniqExact(span_id) FROM message_parts WHERE session_id = '{LONG}' AND direction = 'output')"
+        )
+        url = f"{store.clickhouse_url}/?database=spanlore"
+        answer = urllib3.request("POST", url, body=sql.encode(), headers=headers)
+
+    assert len(spans) == 122
+    assert answer.data.split() == [b"80", b"40"]
