@@ -32,6 +32,7 @@ DROPS: Final = (
     ("lost", "Lost: could not be captured or kept"),
     ("stripped", "Kept without its content, since the spool was full"),
     ("passthrough", "Passed through untouched because of a fault of ours"),
+    ("cut_off", "Under way when the proxy was killed: the agent saw the connection break"),
     ("not_captured", "Left out on purpose"),
     ("skipped", "Nothing was injected"),
     ("degraded", "Conveniences of ours that failed"),

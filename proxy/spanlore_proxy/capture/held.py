@@ -2,12 +2,13 @@
 
 What is over is recorded a little later, and kill -9 takes all that a process has in its memory. It may not go to the
 disk before it is redacted. So it stands meanwhile in anonymous files in memory (`memfd_create`) that belong to the
-supervisor: they have no name, no bytes on any disk, and end with the daemon. A proxy that was killed leaves them to the
-next one, which records what it finds there, in order, before anything new.
+supervisor: they have no name, no bytes on any disk (but for swap, as all memory), and end with the daemon. A proxy that
+was killed leaves them to the next one, which records what it finds there, in order, before anything new.
 
-A request goes in once it has left; what its answer adds, before the answer's end is passed on: whoever has seen an
-answer's end can rely on it. An exchange is taken out once the spool has it. A crash between the two only tells the same
-spans again under the same ids, which the collector drops.
+A request goes in once it has left; what its answer adds, before the answer's end is passed on: whoever has seen the end
+of a stream can rely on it. (Where a Content-Length tells the end, its last bytes are ahead by a moment.) An exchange is
+taken out once the spool has it. A crash between the two only tells the same spans again under the same ids, which the
+collector drops.
 
 Where there are no such files (no supervisor, macOS) a killed proxy loses what waits. Then, and when supervisor and
 proxy are killed together, `Tally` tells the next proxy how much that was.
