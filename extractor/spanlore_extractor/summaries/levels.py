@@ -120,7 +120,8 @@ class Digest:
 
     def text(self) -> str:
         """As people and agents read it, newest first."""
-        tokens = f"{self.tokens:,} tokens" + (f" of {self.whole_tokens:,}" if self.tokens < self.whole_tokens else "")
+        is_whole = set(self.levels) <= {Level.WHOLE.name.lower()}
+        tokens = f"{self.tokens:,} tokens" + ("" if is_whole else f" of {self.whole_tokens:,}")
         lines = [f"# {self.repository or 'unknown repository'}: {_several(self.sessions)}, {tokens}"]
         if self.is_over:
             lines.append("(What people decided and what is open are alone more than was asked for; all of it is here.)")
