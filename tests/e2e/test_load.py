@@ -97,7 +97,7 @@ class Load:
         kind = lots.choices(list(KINDS), list(KINDS.values()))[0]
         main = [("x-claude-code-request-class", "main")]
         if kind == "title":
-            changes = {"tools": [], "output_config": TITLE}
+            changes: dict[str, Any] = {"tools": [], "output_config": TITLE}
             await self.send(kind, session, messages[:1], [("x-claude-code-request-class", "auxiliary")], **changes)
             return
         if kind == "tokens":
