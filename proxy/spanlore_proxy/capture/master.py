@@ -30,6 +30,8 @@ from mitmproxy.master import Master
 from mitmproxy.options import Options
 from mitmproxy.proxy.mode_servers import ServerInstance
 
+from spanlore_proxy.capture.trailers import leave_out_trailers
+
 TCP_TIMEOUT_S: Final = 24 * 3600
 BACKLOG: Final = 512
 CLOSE_S: Final = 1.0
@@ -48,6 +50,7 @@ class EmbeddedProxy:
         """
         # mitmproxy logs two lines a connection; formatting them costs more than the hooks do.
         logging.getLogger("mitmproxy").setLevel(logging.WARNING)
+        leave_out_trailers()
         self._master = Master(Options())
         self._proxyserver = Proxyserver()
         self._master.addons.add(Core(), self._proxyserver, *addons, TlsConfig(), DisableH2C())
