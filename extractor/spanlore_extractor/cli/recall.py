@@ -75,6 +75,15 @@ def recall(
         )
 
 
+CUT = {
+    "unclear": "the query names too little of it to show it unasked",
+    "same_slot": "a better one speaks of the same",
+    "budget": "no room left",
+    "limit": "enough others are better",
+}
+"""Why a candidate would not be shown, in words."""
+
+
 def lines(candidates: list[dict[str, Any]], *, explain: bool) -> list[str]:
     """The candidates for people: by day of their newest evidence, or with their scores in the order of rank."""
     import textwrap
@@ -90,9 +99,9 @@ def lines(candidates: list[dict[str, Any]], *, explain: bool) -> list[str]:
             f"{item['id']}  {item['text']}", 80, subsequent_indent="    ", break_long_words=True, break_on_hyphens=False
         )
         if explain:
-            verdict = f"cut: {item['cut']}" if item["cut"] else "would be shown"
-            numbers = f"score {item['score']:.2f}, coverage {item['coverage']:.0%}, {item['tokens']} tokens"
-            out.append(f"    {verdict} · {numbers}")
+            cut = item["cut"]
+            out.append(f"    cut: {cut}, {CUT.get(cut, '')}".rstrip(", ") if cut else "    would be shown to an agent")
+            out.append(f"    score {item['score']:.2f}, {item['coverage']:.0%} of it named, {item['tokens']} tokens")
             ranks = [f"by words {item['keyword_rank'] or '–'}"]
             if item["meaning_rank"]:
                 ranks.append(f"by meaning {item['meaning_rank']} ({item['similarity']:.2f})")

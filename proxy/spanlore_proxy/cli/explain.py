@@ -18,6 +18,43 @@ if TYPE_CHECKING:
 CONTEXT_BYTES = 60
 """How much of the client's body is shown on either side of an insertion."""
 MIN_PREFIX = 4
+WIDTH = 80
+SHORT_DIGEST = 16
+"""Hex digits of a digest that are shown; `--json` has them all."""
+SKIPPED = {
+    "alarm": "the prefix alarm was raised in this conversation",
+    "attested": "the client signs its requests",
+    "bypass": "the request asked for it",
+    "cached_content": "the API takes no instruction beside cached content",
+    "deadline": "it would have come too late",
+    "dialect": "this API's requests are never rewritten",
+    "disabled": "injection is switched off",
+    "killed": "the kill file is there",
+    "late": "the conversation had begun before, and a late block would cost its cached prefix",
+    "ledger": "it could not be written down",
+    "malformed": "the body is not what this API takes",
+    "no_input": "there is no input to stand beside",
+    "no_system_role": "the model takes no system prompt",
+    "nothing": "no memory for this repository, or none that had to be said",
+    "off_repository": "this repository is excluded",
+    "offset": "no place could be proven",
+    "side_call": "a side call: a title, a summary, a token count",
+    "signed": "the body is signed",
+    "subagent": "a sub-agent, which gets hints alone",
+    "unknown_project": "which repository it is about is not known",
+    "withheld": "withheld, to measure the effect",
+}
+"""Reasons for a whole request, in words."""
+LEFT_OUT = {
+    "attested": "the client signs its requests",
+    "budget": "no room left",
+    "cap": "enough hints in this conversation",
+    "contradicted": "the user's own files or words say otherwise",
+    "repeated": "shown in this conversation before",
+    "said": "the request says it already",
+    "same_slot": "a better one speaks of the same",
+}
+"""Reasons for one memory."""
 
 
 def register(app: typer.Typer) -> None:
@@ -47,13 +84,14 @@ def lines(request: LoggedRequest, *, full: bool = False) -> Iterator[str]:
     from datetime import UTC, datetime
 
     sent = datetime.fromtimestamp(request.time_ns / 1e9, UTC).astimezone()
-    yield f"request {request.id} · {sent:%Y-%m-%d %H:%M:%S} · {request.method} {request.url}"
+    yield f"request {request.id} · {sent:%Y-%m-%d %H:%M:%S}"
+    yield f"{request.method} {request.url}"
     if request.upstream:
         yield f"sent to {request.upstream}"
-    yield f"client body     {request.client_bytes:>10,} bytes  sha256 {request.client_sha256}"
-    yield f"forwarded body  {request.forwarded_bytes:>10,} bytes  sha256 {request.forwarded_sha256}"
+    yield f"client body     {request.client_bytes:>10,} bytes  sha256 {request.client_sha256[:SHORT_DIGEST]}…"
+    yield f"forwarded body  {request.forwarded_bytes:>10,} bytes  sha256 {request.forwarded_sha256[:SHORT_DIGEST]}…"
     if request.client_sha256 == request.forwarded_sha256:
-        yield "identical" + (f": nothing was added ({request.skipped})" if request.skipped else "")
+        yield from _wrapped(f"identical: nothing was added{_why(request.skipped)}" if request.skipped else "identical")
     else:
         many = len(request.insertions)
         yield f"forwarded = client + {many} insertion{'s' if many != 1 else ''}, nothing else differs"
@@ -66,6 +104,19 @@ def lines(request: LoggedRequest, *, full: bool = False) -> Iterator[str]:
         yield f"\nclient body, {request.content_encoding or 'not'} encoded:\n{request.body}"
 
 
+def _why(skipped: str) -> str:
+    words = SKIPPED.get(skipped, "")
+    return f": {words} ({skipped})" if words else f" ({skipped})"
+
+
+def _wrapped(text: str, first: str = "", rest: str = "  ") -> Iterator[str]:
+    import textwrap
+
+    yield from textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, drop_whitespace=True
+    ) or [first]
+
+
 def _decisions(text: str) -> Iterator[str]:
     """What was decided about each memory that could have been shown, and why."""
     import orjson
@@ -73,24 +124,27 @@ def _decisions(text: str) -> Iterator[str]:
     items = orjson.loads(text) if text else []
     for number, item in enumerate(items):
         if not number:
-            yield "\ndecided"
+            yield "\ndecided, for each memory that could have been shown"
         where = str(item.get("kind", "")).replace("_", " ")
         why = {"shown": "new" if item.get("first") else "as before", "withheld": "to measure the effect"}
         reason = item.get("reason") or why.get(str(item.get("state")), "")
         for memory_id in item.get("memory_ids") or ("–",):
-            yield f"  {memory_id}  {item.get('state', '')} ({reason}), {where}"
+            told = f"{memory_id}  {where}: {item.get('state', '')}, {LEFT_OUT.get(reason, reason)}"
+            yield from _wrapped(told.rstrip(", "), "  ", "      ")
 
 
 def _insertion(request: LoggedRequest, insertion: LoggedInsertion) -> Iterator[str]:
     body = request.body.encode()
     before = body[max(insertion.offset - CONTEXT_BYTES, 0) : insertion.offset].decode("utf-8", "replace")
     after = body[insertion.offset : insertion.offset + CONTEXT_BYTES].decode("utf-8", "replace")
-    yield f"\n@ byte {insertion.offset:,} of the client's body, {len(insertion.data.encode()):,} bytes:"
+    size = len(insertion.data.encode())
+    yield f"\n+ {size:,} bytes at byte {insertion.offset:,} of the client's body (wrapped here):"
     # What stands around it is the redacted body, whose offsets fit only where nothing was replaced before.
     around = bool(request.content_encoding) or len(body) == request.client_bytes
     if around:
         yield f"  …{before}"
-    yield from (f"+ {line}" for line in insertion.data.replace("\\n", "\\n\n").splitlines())
+    for line in insertion.data.replace("\\n", "\\n\n").splitlines():
+        yield from _wrapped(line, "+ ", "+     ")
     if around:
         yield f"  {after}…"
 

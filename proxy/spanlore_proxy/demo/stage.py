@@ -125,6 +125,8 @@ class Stage:
             "SPANLORE_WEB_PORT": "0",
             # Each part of the story must happen: nothing is withheld for the sake of measuring.
             "SPANLORE_INJECTION_WITHHOLD_SHARE": "0",
+            # Nor left out because the machine is busy with something else.
+            "SPANLORE_INJECTION_DEADLINE_MS": "10000",
             # Sessions count as over at once, and mining happens when the story says so.
             "SPANLORE_MINING_IDLE_S": "0",
             "SPANLORE_MINING_INTERVAL_S": "86400",

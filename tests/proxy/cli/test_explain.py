@@ -62,7 +62,8 @@ def test_untouched_request_is_identical(app: typer.Typer) -> None:
     done = CliRunner().invoke(app, ["explain", "aaaa"])
 
     assert done.exit_code == 0
-    assert "identical: nothing was added (nothing)" in done.output
+    assert "identical: nothing was added: no memory for this repository" in done.output
+    assert "(nothing)" in done.output
 
 
 @pytest.mark.usefixtures("log")
@@ -70,7 +71,7 @@ def test_insertion_is_shown_where_it_stands(app: typer.Typer) -> None:
     """The difference is shown with its offset and the bytes around it."""
     done = CliRunner().invoke(app, ["explain", "bbbb000000000002"])
 
-    assert f"@ byte {OFFSET}" in done.output
+    assert f"+ {len(ADDED)} bytes at byte {OFFSET} of the client's body" in done.output
     assert '+ ,{"type":"text","text":"<spanlore-memory>' in done.output
     assert '"guide"}' in done.output
 
@@ -110,10 +111,20 @@ def test_what_was_decided_is_told_with_its_reason() -> None:
     told = list(explain.lines(dataclasses.replace(logged("aaaa000000000001"), decisions=json.dumps(decisions))))
 
     assert told[-5:] == [
-        "\ndecided",
-        "  m-a  shown (new), session block",
-        "  m-b  shown (new), session block",
-        "  m-c  withheld (to measure the effect), task hint",
-        "  m-d  skipped (contradicted), failure hint",
+        "\ndecided, for each memory that could have been shown",
+        "  m-a  session block: shown, new",
+        "  m-b  session block: shown, new",
+        "  m-c  task hint: withheld, to measure the effect",
+        "  m-d  failure hint: skipped, the user's own files or words say otherwise",
     ]
-    assert "\ndecided" not in list(explain.lines(logged("aaaa000000000001")))
+    assert "decided" not in "".join(explain.lines(logged("aaaa000000000001")))
+
+
+@pytest.mark.parametrize("skipped", [*explain.SKIPPED, "error:ValueError"])
+def test_it_reads_at_80_columns(skipped: str) -> None:
+    """Whatever the reason and however long a memory; `--json` has the bytes as they are."""
+    long = LoggedInsertion(OFFSET, '{"text":"' + "one of many words " * 40 + '\\nx"}')
+    for request in (dataclasses.replace(logged("a" * 16), skipped=skipped), logged("b" * 16, (long,))):
+        text = "\n".join(explain.lines(request))
+        assert max(map(len, text.splitlines())) <= explain.WIDTH
+    assert explain.to_json(logged("b" * 16, (long,)))["insertions"][0]["data"] == long.data
