@@ -28,7 +28,7 @@ class Chain:
 
     @property
     def is_held_out(self) -> bool:
-        """In the half that the rules were not tuned on."""
+        """In the half that was looked at last, after it had been measured."""
         return sha1(self.name.encode(), usedforsecurity=False).digest()[-1] % 2 == 0
 
     def can_be_told_by(self, agent: str) -> bool:

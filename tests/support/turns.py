@@ -33,7 +33,7 @@ class Turn:
 
     @property
     def is_held_out(self) -> bool:
-        """In the half that the rules were not tuned on."""
+        """In the half that was looked at last, after it had been measured."""
         return sha1(self.text.encode(), usedforsecurity=False).digest()[-1] % 2 == 0
 
     @property

@@ -83,7 +83,8 @@ _CARRY_ON: Final = re.compile(
     re.I,
 )  # fmt: skip
 _MANNER: Final = re.compile(
-    r"\b(?:not|don'?t|no|never|only|instead|rather|without|it (?:in|inside|with|from|as|via|through|on)|"
+    r"\b(?:not|don'?t|no|never|only|before|next time|instead|rather|without|it (?:in|inside|with|from|as|via|through|"
+    r"on)|"
     r"them (?:in|inside|with|from|as|via|on))\b",
     re.I,
 )
@@ -96,12 +97,14 @@ _NEXT_TASK: Final = re.compile(
 """What a person stops the agent for without saying that it did anything wrong."""
 _PLAN: Final = re.compile(r"^implement the following plan", re.I)
 _NO_NO: Final = re.compile(
-    r"^no[,\s]+(?:problem|worries|rush|idea|issue|thanks|thank|more questions|need(?:[.!]*$| to (?:rush|hurry|worry|"
+    r"^no[,\s]+(?:problem|worries|rush|idea|issue|thanks|thank|more questions|that'?s (?:fine|ok|okay|good|all)|"
+    r"i think we'?re (?:done|good)|need(?:[.!]*$| to (?:rush|hurry|worry|"
     r"apologi[sz]e)))\b",
     re.I,
 )
 _QUESTION: Final = re.compile(
-    r"^(?:is|are|was|were|do(?! (?:not|it|that|this|them|these|those|the)\b)|does|did|can|could|should(?! (?:be|not))|"
+    r"^(?:(?:is|are|was|were)(?! not\b)|do(?! (?:not|it|that|this|them|these|those|the)\b)|does|did|can|could|"
+    r"should(?= (?:i|we|it|this|that|the|you|they|there|these|those)\b)|"
     r"shall|would|will|"
     r"what(?! i (?:want|mean|meant|said|asked)\b)|why|how|where|"
     r"when|who|which (?:one|ones|of|\w+ (?:is|are|do|does|should|has|can|handles?))\b|isn'?t|aren'?t|don'?t we|"
@@ -126,7 +129,8 @@ _OBJECTING: Final = re.compile(
     r"are) the \w+ (?:not|now))\b|"
     r"\bwhat(?:'?s| is| are) (?:(?:up )?with (?:the|all|that|this|these|those)|the (?:point|purpose|use|benefit) of)\b|"
     r"\b(?:can|could) (?:we|you) [^?.!\n]{1,80}\b(?:instead of|rather than)\b|"
-    r"\bwho (?:told|asked) you\b|\bdid you (?:even|not|actually|really)\b|\bdidn'?t (?:i|you|we)\b|"
+    r"\bwhat happened to (?:the|my|our)\b|\bwho (?:told|asked) you\b|\bdid you (?:even|not|actually|really)\b|"
+    r"\bdidn'?t (?:i|you|we)\b|"
     r"\b(?:can|could|would) (?:we|you) (?:please |rather |just |at least )*"
     r"(?:stick (?:to|with)|not|avoid|stop|go back|undo|revert|leave|keep|get rid of|drop)\b",
     re.I | re.M,
@@ -136,6 +140,8 @@ FOREIGN: Final = "objects in another language"
 _OFFERED: Final = re.compile(r"^\W*(?:can|could|would) (?:we|you)\b", re.I)
 _TAG: Final = re.compile(r"[,.]? ?\b(?:right|no|ok(?:ay)?|correct|yeah|or is there|or not|isn'?t it|or)\s*\?+$", re.I)
 """What makes a question of an assertion only in form."""
+_BLAMING: Final = re.compile(r"^you (?:just |even |also )?\w{3,}ed (?:my|the|this|that|it|our|all)\b", re.I)
+"""An assertion, whatever mark it ends with."""
 _ALWAYS_RULE: Final = re.compile(
     rf"{ALWAYS}|\bwe (?:always|never)\s+\w+|\bin (?:this|our) (?:repo(?:sitory)?|project|codebase|team)\b", re.I
 )
@@ -242,6 +248,8 @@ def _why_not_by_words(step: HumanStep, own: str, before: Sequence[Step]) -> str:
 
 def _is_question(sentence: str) -> bool:
     if sentence.endswith(("?", "？")) and _TAG.search(sentence) and not _QUESTION.match(sentence):
+        return False
+    if _BLAMING.match(sentence):
         return False
     return sentence.rstrip().endswith(("?", "？")) or (
         bool(_QUESTION.match(sentence)) and not sentence.endswith((".", "!"))

@@ -18,12 +18,23 @@ _MANAGERS: Final = (
     frozenset({"make", "just", "task", "mise"}),
 )
 """Programs that do the same for different projects."""
+MAX_WRAPPER_WORDS: Final = 3
+_WRAPPERS: Final = frozenset(
+    {"sudo", "doas", "npx", "bunx", "bundle", "uv", "uvx", "poetry", "pipenv", "hatch", "pnpm", "yarn", "bash", "sh",
+     "env", "xvfb-run", "mise", "direnv", "nix", "python3", "python", "node", "php", "ruby", "dotenv", "wsl"}
+)  # fmt: skip
 _INSTALL: Final = frozenset({"install", "ci", "i", "sync", "add"})
 
 
 def other_form(one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
     """The rule by which `other` is `one` in another form, or None. `between` are the calls that stand between them."""
-    return _as_module(one, other) or _other_manager(one, other, between) or _another_way(one, other, between)
+    return (
+        _quoted(one, other)
+        or _wrapped(one, other)
+        or _as_module(one, other)
+        or _other_manager(one, other, between)
+        or _another_way(one, other, between)
+    )
 
 
 def with_options(one: ShellLine, other: ShellLine) -> Match | None:
@@ -44,6 +55,24 @@ def with_options(one: ShellLine, other: ShellLine) -> Match | None:
     if not added[0].startswith("-") and not added[-1].startswith("-"):
         return None
     return Match(DeltaType.USAGE, f"the same command with `{' '.join(added)[:80]}`")
+
+
+def _quoted(one: ShellLine, other: ShellLine) -> Match | None:
+    """The same words, held together by quotes (`cat My Notes.md`, `cat "My Notes.md"`)."""
+    before, after = one.last, other.last
+    is_same = before != after and " ".join(before) == " ".join(after)
+    return Match(DeltaType.USAGE, "the same words, quoted") if is_same else None
+
+
+def _wrapped(one: ShellLine, other: ShellLine) -> Match | None:
+    """The same command given to another program (`docker ps`, `sudo docker ps`; `./a.sh`, `bash a.sh`)."""
+    before, after = one.last, other.last
+    size = len(after) - len(before)
+    if not before or not 0 < size <= MAX_WRAPPER_WORDS or after[0] not in _WRAPPERS:
+        return None
+    tail = after[size:]
+    is_same = tail[0].removeprefix("./") == before[0].removeprefix("./") and tail[1:] == before[1:]
+    return Match(DeltaType.USAGE, f"works with `{' '.join(after[:size])}`") if is_same else None
 
 
 def _as_module(one: ShellLine, other: ShellLine) -> Match | None:

@@ -48,6 +48,15 @@ USAGE_ERROR: Final = re.compile(
     r"is not a \w+ command|no such file or directory|missing required|no version is set",
     re.I,
 )
+_NOT_PARSED: Final = re.compile(r"not a valid statement separator|syntax error near|unexpected token|parse error", re.I)
+_TESTS_FAILED: Final = re.compile(
+    r"^FAILED\b|AssertionError|--- FAIL|\b\d+ failed[,;] \d+ passed|\b\d+ passed[,;] \d+ failed|NotImplementedError|"
+    r"Failed to resolve import|^FAIL\b(?!.*(?:build|setup) failed)",
+    re.M,
+)
+_TESTING: Final = re.compile(r"(?:^|[ /:])(?:py|vi)?tests?\b|\b(?:jest|rspec|phpunit|mocha|ava|tox|nextest)\b")
+"""Tests ran, and failed: to run others is no answer."""
+_PREFIXES: Final = frozenset({"npx", "bunx", "uvx", "pnpm", "yarn"})
 _ECHO: Final = re.compile(r"^\s*(?:\[[\w:.-]+\]\s*)?[$>+%❯]\s")
 """A runner shows what it runs (`$ bun test src/`); that is no advice."""
 _BYPASSES: Final = frozenset({"--no-verify", "--no-gpg-sign", "--dangerously-skip-permissions", "--force-with-lease",
@@ -183,6 +192,8 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
     if _is_elsewhere(failure, one, other):
         return Match(DeltaType.LOCATION, "the same command passes in another directory")
     form = _changed(one, other, _reach(failure, between)) or with_options(one, other)
+    if form and _runs_other_tests(failure, form):
+        return None
     if form and _is_set_up(failure, form, between):
         return Match(DeltaType.ENVIRONMENT, "the same command passes after something was set up")
     return (
@@ -192,6 +203,15 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
         or _other_filter(failure, one, other)
         or _elsewhere(failure, one, other, between)
         or _renamed(failure, one, other, between)
+    )
+
+
+def _runs_other_tests(failure: ToolStep, form: Match) -> bool:
+    """Whether tests ran and failed, and then others were run: nothing was answered."""
+    return (
+        form.type in (DeltaType.USAGE, DeltaType.LOCATION)
+        and bool(_TESTING.search(failure.command) and _TESTS_FAILED.search(failure.output))
+        and not (USAGE_ERROR.search(failure.output) or _REFUSED_OPTION.search(failure.output))
     )
 
 
@@ -347,7 +367,11 @@ def _rerun(
         return Match(DeltaType.PERMISSION, "the same command passes outside the sandbox")
     if any(is_environment_change(step) for step in between):
         return Match(DeltaType.ENVIRONMENT, "the same command passes after something was set up")
-    is_as_called = USAGE_ERROR.search(failure.error_line) or _REFUSED_AS_CALLED.search(failure.output)
+    is_as_called = (
+        _NOT_PARSED.search(failure.output)
+        or USAGE_ERROR.search(failure.error_line)
+        or _REFUSED_AS_CALLED.search(failure.output)
+    )
     if is_as_called and failure.command.strip() != later.command.strip():
         return Match(DeltaType.USAGE, "the same command passes with another filter, redirection or pause")
     return Match(DeltaType.FLAKY, "the same command passes although nothing was changed")
@@ -367,7 +391,11 @@ def _named_action(failure: ToolStep, other: ShellLine) -> Match | None:
         text = " ".join(argv)
         if (
             len(argv) >= 2
-            and (text in advice or (len(argv) > 3 and " ".join(argv[:3]) in advice and argv[:3] != failing))
+            and (
+                text in advice
+                or (argv[0] in _PREFIXES and len(argv) > 2 and " ".join(argv[1:]) in advice)
+                or (len(argv) > 3 and " ".join(argv[:3]) in advice and argv[:3] != failing)
+            )
             and text not in failure.command
             and (argv[0] != "git" or _is_git_remedy(argv) or (action_of(argv) == failing and not is_probe(failure)))
         ):

@@ -87,7 +87,13 @@ def states_how_it_is(parts: Sequence[str]) -> bool:
     text = " ".join(parts)
     if not parts or len(text.split()) < MIN_WORDS or len(text) > MAX_CHARS:
         return False
-    if "?" in text or _SYMPTOM.search(text) or _ASSENT.search(text) or _ASIDE.search(text):
+    if (
+        "?" in text
+        or text.startswith(("@", "/"))
+        or _SYMPTOM.search(text)
+        or _ASSENT.search(text)
+        or _ASIDE.search(text)
+    ):
         return False
     if not _SUBJECT.match(parts[0]):
         return False

@@ -87,7 +87,7 @@ _CHANGING_WORDS: Final = frozenset(
     {"install", "add", "i", "ci", "sync", "tidy", "download", "update", "upgrade", "get", "up", "start", "restart",
     "init", "trust", "use",
      "activate", "login", "fetch", "pull", "checkout", "switch", "stash", "reset", "read-tree", "worktree", "clean",
-     "generate", "migrate",
+     "generate", "migrate", "push",
      "build", "fmt", "format", "fix", "prune", "rm", "remove", "set", "link", "restore", "merge", "rebase", "commit"}
 )  # fmt: skip
 
@@ -148,4 +148,4 @@ def _second_word(argv: tuple[str, ...], action: tuple[str, ...]) -> tuple[str, .
 
 
 def _is_changing(word: str) -> bool:
-    return any(part in _CHANGING_WORDS for part in re.split(r"[:_]", word.lower()))
+    return any(part in _CHANGING_WORDS for part in (word.lower(), *re.split(r"[:_-]", word.lower())))

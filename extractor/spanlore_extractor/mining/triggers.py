@@ -47,7 +47,8 @@ _BAD: Final = (
 )
 """What people call work that they do not want so."""
 _NEW_THING: Final = (
-    r"(?:write|create|implement|build|add|set up|open|generate|draft|make an?|design|develop|scaffold|prepare|rename|"
+    r"(?:write|create|implement|build|add(?! (?:it|this|that|them|these|those)\b)|set up|open|generate|draft|make an?|"
+    r"design|develop|scaffold|prepare|rename|"
     r"refactor)\b"
 )
 _TASK_VERB: Final = (
@@ -80,7 +81,7 @@ def _trigger(name: str, *forms: str, holds: bool = True, in_tasks: bool = True) 
 TRIGGERS: Final = (
     _trigger(
         "contradicts",
-        r"(?<!why )(?<!say )\b(?:that|this|it|which)\S{0,3}(?:'?s| is| was)? not (?:even |really |at all )?"
+        r"(?<!why )(?<!say )(?<!if )\b(?:that|this|it|which)\S{0,3}(?:'?s| is| was)? not (?:even |really |at all )?"
         r"(?!working|loading|showing|clear|sure|urgent|possible|needed)\w+",
         r"\b(?:is|are|was|were) (?:not (?:correct|right|true)|incorrect|wrong)\b",
         r"\bnot (?:what|how|where) (?:i|we|it|this|that)\b",
@@ -154,7 +155,7 @@ TRIGGERS: Final = (
         r"\b(?:tests?|names?|files?|code|value|output|messages?|errors?|functions?|everything|all) should be\b",
         in_tasks=False,
     ),
-    _trigger("standing rule", ALWAYS, rf"{CLAUSE}(?:remember to|prefer)\b"),
+    _trigger("standing rule", ALWAYS, rf"{CLAUSE}(?:remember to|prefer)\b", rf"{CLAUSE}next time\b"),
     _trigger(
         "wrong",
         r"^\W*(?:wrong|incorrect)\b",
@@ -164,7 +165,8 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "too much",
-        r"\b(?:too|overly) (?!when|if|for|and|please|as|in|on|but|so|with|like|i|we|you|it|now|or|then|because|"
+        r"(?<!not )\b(?:too|overly) (?!much work|when|if|for|and|please|as|in|on|but|so|with|like|i|we|you|it|now|or|"
+        r"then|because|"
         r"since|by|at|to)[a-z]{3,}\b",
         r"\b(?:overkill|over-?engineer\w*|over-?complicat\w*|unnecessar\w+|redundant|superfluous|pointless|hacky|"
         r"a hack|meaningless|nonsense)\b",
@@ -180,7 +182,7 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "not asked for",
-        r"\bi (?:did not|didn'?t|never) (?:ask|say|said|mean|want|tell)\b",
+        r"\bi (?:did not|didn'?t|never) (?:ask(?:ed)?|say|said|mean|want(?:ed)?|tell|told)\b",
         r"\b(?:i|we) (?:do not|don'?t|dont) want\b",
         r"\bi (?:would not|wouldn'?t|'d not) (?!be\b|mind\b|know\b)\w+",
         r"\bi (?:do not|don'?t|dont) think (?:that|this|it|we|you|the|these)\b",
@@ -228,6 +230,7 @@ TRIGGERS: Final = (
     _trigger(
         "expected otherwise",
         r"\bi(?: would|'d) (?:have )?expect(?:ed)?\b|\bi expected\b",
+        r"\b(?:it|this|that|they) (?:was|were|worked)\b.{0,30}\b(?:before|until) (?:you|your)\b",
         r"\bregression\b|\b(?:it|this|that|they) used to\b",
         r"\b(?:is|are|was|were) (?:confusing|swapped|reversed|inverted|duplicated|unreadable|ugly|off by)\b",
         r"\b(?:this|that|it) duplicates\b",
@@ -328,7 +331,7 @@ TRIGGERS: Final = (
         r"\b(?:must|has to|have to|needs to|supposed to) (?:stop|stay|keep|not|be (?:in|a|the|kept))\b",
         r"\bshould (?:stay|remain|still)\b",
         r"\b(?:errors?|it|this|that|they) must \w+",
-        r"\b(?:leave|keep) (?:it|that|this|them|the)\b",
+        r"\b(?:leave|keep) (?:it|that|this|them|the)\b(?! at that\b)",
         holds=False,
         in_tasks=False,
     ),
@@ -337,6 +340,12 @@ TRIGGERS: Final = (
         rf"{START}(?:undo|revert|roll ?back)(?: (?:it|that|this|these|those|them|all|everything|your\b.*|"
         r"(?:the )?(?:last |previous |latest )?(?:changes?|edits?)\b.*))?\s*(?:please|pls)?[.!]*$",
         rf"{START}(?:put|bring|get|give) .{{1,40}} back\b",
+        rf"{START}\w+ (?:it|that|this|them|these) back\b",
+        rf"{START}(?:answer|respond|reply|speak|talk) in \w+",
+        rf"{START}\w+ [^.!?\n]{{1,60}}\bbefore (?:you )?(?:commit|push|merg|edit|chang|install|delet)\w*",
+        rf"{START}skip the \w+",
+        r"\bthough[.!]*$",
+        rf"{START}still (?:not|the same|wrong|no) (?!working|loading|clear|sure)\w+",
         rf"{START}restore (?:the )?(?:original|old|previous|earlier)\b",
         rf"{START}(?:remove|delete|drop|get rid of|kill|take out|strip|lose) (?:that|this|those|these|your|all (?:that|"
         r"those|these|the))\b",
@@ -414,6 +423,8 @@ _DESCRIBES: Final = re.compile(
     r"[^.!;\n]*\b(?:should|must|shall|has to|have to|needs to|it|they|which)\b[^.!;\n]*[.!;\n]?", re.I
 )
 """A sentence that describes what is to be made, or how it is to behave."""
+_CONCEDES: Final = re.compile(r"\W*(?:yes|yep|ok|okay|sure|no|fine)\b[^.!?\n]{0,20}?\b(?:but|except)\s+", re.I)
+"""What follows is more than the answer."""
 MAX_CHOICE_WORDS: Final = 4
 """An answer this short that says "A, not B" chooses between what was offered."""
 _FIRST: Final = re.compile(r"\A[^.!;\n]*[.!;\n]?\s*")
@@ -425,7 +436,10 @@ def triggers_in(own: str, is_answer: bool) -> tuple[str, ...]:
     is_task = bool(_NEW_TASK.search(own))
     if is_task:
         own = _DESCRIBES.sub("", own)
-    rest = _FIRST.sub("", own, count=1) if is_answer else own
+    rest = own
+    if is_answer:
+        conceded = _CONCEDES.match(own)
+        rest = own[conceded.end() :] if conceded else _FIRST.sub("", own, count=1)
     is_choice = is_answer and len(own.split()) <= MAX_CHOICE_WORDS
     return tuple(
         trigger.name

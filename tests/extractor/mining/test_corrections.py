@@ -253,10 +253,10 @@ def test_blame_before_what_was_pasted_counts() -> None:
     assert isinstance(found, Correction) and "repeats" in found.signals
 
 
-@pytest.mark.parametrize(("is_held_out", "min_precision", "min_recall"), [(False, 0.95, 0.9), (True, 0.9, 0.75)])
+@pytest.mark.parametrize(("is_held_out", "min_precision", "min_recall"), [(False, 0.95, 0.9), (True, 0.95, 0.85)])
 def test_turns_of_many_styles(is_held_out: bool, min_precision: float, min_recall: float) -> None:
-    """Hundreds of messages that the rules were not written from, in every agent's files. The bound of the half that
-    was never tuned on is what other people's sessions may be expected to give."""
+    """Hundreds of messages that the rules were not written from, in every agent's files. What they gave before they
+    were looked at, and so what other people's sessions may be expected to give, is in extractor/DESIGN.md."""
     found = [(turn, turn.is_found()) for turn in turns() if turn.is_held_out is is_held_out]
     right = sum(turn.is_correction for turn, is_found in found if is_found)
     assert right / sum(is_found for _, is_found in found) >= min_precision

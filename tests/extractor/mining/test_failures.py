@@ -156,10 +156,10 @@ def test_an_edit_that_was_refused_by_a_person_once() -> None:
 
 
 @pytest.mark.parametrize("agent", sorted(set(WRITERS) - {"swe-agent"}))
-@pytest.mark.parametrize(("is_held_out", "min_recall"), [(False, 0.92), (True, 0.8)])
+@pytest.mark.parametrize(("is_held_out", "min_recall"), [(False, 0.92), (True, 0.85)])
 def test_chains_of_many_ecosystems(agent: str, is_held_out: bool, min_recall: float) -> None:
     """Failures and fixes that the rules were not written from, as each agent writes them (SWE-agent tells no exit
-    codes, so most failures are none there). The held-out half was never tuned on."""
+    codes, so most failures are none there). What the held-out half gave before it was looked at is in DESIGN.md."""
     told = [chain for chain in chains() if chain.is_held_out is is_held_out and chain.can_be_told_by(agent)]
     found = [(chain, chain.found(agent)) for chain in told]
     right = sum(all(fixed.get(id_) in chain.fixes for id_ in chain.failing) for chain, fixed in found if chain.fixes)

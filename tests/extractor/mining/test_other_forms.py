@@ -67,3 +67,16 @@ def test_only_at_once() -> None:
     between = [step for step in Told().run("ls").session().conversations[0].steps if isinstance(step, ToolStep)]
 
     assert other_form(take_apart("git checkout main"), take_apart("git checkout -b fix origin/main"), between) is None
+
+
+@pytest.mark.parametrize(
+    ("failing", "fix"),
+    [
+        ("docker ps", "sudo docker ps"),
+        ("./tools/seed.sh --all", "bash tools/seed.sh --all"),
+        ("cat docs/My Notes.md", 'cat "docs/My Notes.md"'),
+    ],
+)
+def test_wrapped_or_quoted(failing: str, fix: str) -> None:
+    """Given to another program, or held together by quotes."""
+    assert other_form(take_apart(failing), take_apart(fix), ())

@@ -376,3 +376,10 @@ def test_what_git_asks_to_be_set() -> None:
 def test_options_of_what_is_no_interpreter_are_words() -> None:
     """`-e` of tox names an environment, no script."""
     assert paired(Told().run("tox -e py39", "skipped", 1).run("tox -e py312", "ok"))
+
+
+def test_other_tests_answer_nothing() -> None:
+    """Tests ran and failed; that others pass, or fewer, mends nothing."""
+    for other in ("pytest -q tests/test_old.py", "pytest -q"):
+        failed = Told().run("pytest -q tests/test_new.py", "FAILED tests/test_new.py::test_a - AssertionError", 1)
+        assert paired(failed.run(other, "3 passed")) is None
