@@ -143,7 +143,8 @@ TRIGGERS: Final = (
         "says how it should be",
         r"\b(?:this|that|it|these|those|they|which|there) (?:should|must|shall|may|can)(?: not|n'?t|not)\b",
         r"\b(?:this|that|it|these|those|they|he|she) (?:should|must|has to|have to|needs to|need to) "
-        r"(?!now\b|work\b|be (?:fine|ok|okay|good|done|ready|able|working|enough|there)\b|i\b|we\b|show\b|happen\b)\w+",
+        r"(?!now\b|work\b|be (?:fine|ok|okay|good|done|ready|able|working|enough|there)\b|i\b|we\b|show\b|(?:never |"
+        r"not )?happen\b)\w+",
         rf"{START}(?:should|must|has to|have to|needs to|shouldn'?t|mustn'?t) (?:be |not |also |never |only )?"
         r"(?!i\b|we\b|you\b|it\b|this\b|that\b|the\b|there\b|they\b)\w+",
         r"\b(?:should|must) (?:probably|also|rather|actually|instead|only|just|at least)\b(?! (?:i|we)\b)",
