@@ -149,6 +149,11 @@ LEFT JOIN (SELECT hash, any(substringUTF8(body, 1, 2000)) AS body FROM content
 WHERE t.session_id IN {ids:Array(String)} AND t.span_id IN {spans:Array(String)}
 LIMIT 1 BY t.span_id
 """
+_PRESENT: Final = """
+SELECT span_id FROM tool_calls WHERE session_id IN {ids:Array(String)} AND span_id IN {spans:Array(String)}
+UNION DISTINCT
+SELECT span_id FROM human_messages WHERE session_id IN {ids:Array(String)} AND span_id IN {spans:Array(String)}
+"""
 
 
 def changed_sessions(reader: Rows, since_ms: int) -> list[SessionState]:
@@ -214,6 +219,14 @@ def open_evidence(reader: Rows, evidence: Sequence[Evidence]) -> dict[str, dict[
         return {}
     parameters = {"spans": [item.span_id for item in evidence], "ids": sorted({item.session_id for item in evidence})}
     return {row["span_id"]: row for row in reader.rows(_OPENED, parameters)}
+
+
+def present_spans(reader: Rows, evidence: Sequence[Evidence]) -> frozenset[str]:
+    """Ids of the cited spans that are still in the store."""
+    if not evidence:
+        return frozenset()
+    spans, sessions = sorted({item.span_id for item in evidence}), sorted({item.session_id for item in evidence})
+    return frozenset(str(row["span_id"]) for row in reader.rows(_PRESENT, {"spans": spans, "ids": sessions}))
 
 
 class _Gathered:

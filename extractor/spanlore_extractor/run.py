@@ -27,7 +27,7 @@ from spanlore_extractor.judge.spending import Spending
 from spanlore_extractor.memories.against import find_against
 from spanlore_extractor.memories.anchoring import check
 from spanlore_extractor.memories.consolidate import Refused, consolidate
-from spanlore_extractor.memories.differing import Diff, baseline, differ
+from spanlore_extractor.memories.differing import Diff, baseline, differ, within_reach
 from spanlore_extractor.memories.life import Caps, grow_old
 from spanlore_extractor.mining.candidate import Candidate, Dropped
 from spanlore_extractor.mining.miner import mine_session
@@ -39,6 +39,7 @@ from spanlore_extractor.reading import (
     changed_sessions,
     harnesses,
     open_evidence,
+    present_spans,
     read_sessions,
     recurrences,
     session_states,
@@ -217,7 +218,9 @@ def remine(reader: Rows, client: MemoryClient, rules: Rules, now_ns: int) -> Dif
     known = client.memories()
     _, mined = mine_sessions(reader, rules, now_ns, due, baseline(known))
     aged = _apply(mined, grow_old(mined, now_ns, rules.caps))
-    return differ(known, aged, frozenset(state.session_id for state in due))
+    diff = differ(known, aged, frozenset(state.session_id for state in due))
+    doubted = [*(item.before for item in diff.changed), *diff.dropped]
+    return within_reach(diff, present_spans(reader, [cited for memory in doubted for cited in memory.evidence]))
 
 
 def apply_in_parts(client: MemoryClient, operations: Sequence[Operation]) -> int:

@@ -1,13 +1,14 @@
 import time
 from dataclasses import replace
 
-from spanlore.memory.memory import EvidenceRole
+from spanlore.memory.memory import Evidence, EvidenceRole
 from spanlore.spans.place import Channel
-from spanlore_extractor.mining.session import ToolStep
+from spanlore_extractor.mining.session import HumanStep, ToolStep
 from spanlore_extractor.reading import (
     changed_sessions,
     harnesses,
     open_evidence,
+    present_spans,
     read_sessions,
     recurrences,
     session_states,
@@ -100,3 +101,15 @@ def test_a_session_tells_its_harness(collector: Collecting) -> None:
 
     assert harnesses(collector.reader, ["reading-harness", "nobody"]) == {"reading-harness": "claude-code"}
     assert harnesses(collector.reader, []) == {}
+
+
+def test_which_cited_spans_are_there(collector: Collecting) -> None:
+    """Calls and what a person typed; nothing is asked about nothing."""
+    told = failing_tests("present-1", repository="example.org/present/app")
+    collector.send(told.spans())
+    steps = told.session().conversations[0].steps
+    spans = [step.span_id for step in steps if isinstance(step, ToolStep | HumanStep)]
+    cited = [Evidence("1" * 32, span, "present-1", EvidenceRole.FIX, 1) for span in (*spans, "f" * 16)]
+
+    assert present_spans(collector.reader, cited) == set(spans)
+    assert present_spans(collector.reader, []) == frozenset()

@@ -7,7 +7,7 @@ learned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ class Diff:
     changed: tuple[Changed, ...] = ()
     dropped: tuple[Memory, ...] = ()
     out_of_reach: tuple[Memory, ...] = ()
-    """Memories whose sessions are no longer in the store: nothing can be said of them."""
+    """Memories whose sessions, or parts of them, are no longer in the store: nothing can be said of them."""
     unchanged: int = 0
 
 
@@ -70,6 +70,22 @@ def differ(known: Iterable[Memory], mined: Iterable[Memory], sessions: frozenset
         dropped=tuple(in_reach),
         out_of_reach=tuple(memory for memory in gone if memory not in in_reach),
         unchanged=len(pairs) - len(changed),
+    )
+
+
+def within_reach(diff: Diff, present: Collection[str]) -> Diff:
+    """Without what can't be said any more: a memory some of whose cited spans are past their days would be found to be
+    less than it is. `present` are the cited spans that are there."""
+
+    def is_lost(memory: Memory) -> bool:
+        return any(item.span_id not in present for item in memory.evidence)
+
+    lost = [item.before for item in diff.changed if is_lost(item.before)] + list(filter(is_lost, diff.dropped))
+    return replace(
+        diff,
+        changed=tuple(item for item in diff.changed if not is_lost(item.before)),
+        dropped=tuple(memory for memory in diff.dropped if not is_lost(memory)),
+        out_of_reach=tuple(sorted((*diff.out_of_reach, *lost), key=lambda memory: memory.id)),
     )
 
 

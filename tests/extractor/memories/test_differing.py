@@ -6,7 +6,7 @@ from spanlore.memory.merging import merge
 from spanlore.memory.operations import Operation, Verb
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.consolidate import consolidate
-from spanlore_extractor.memories.differing import LOST, baseline, differ, operations_of
+from spanlore_extractor.memories.differing import LOST, baseline, differ, operations_of, within_reach
 from spanlore_extractor.mining.miner import mine_session
 from spanlore_extractor.mining.session import MinedSession
 from support.told import START_NS, corrected, failing_tests
@@ -92,3 +92,16 @@ def applied(known: list[Memory], operations: Iterable[Operation]) -> list[Memory
     memories = {memory.id: memory for memory in known}
     memories.update({operation.memory.id: operation.memory for operation in operations})
     return list(memories.values())
+
+
+def test_what_is_partly_past_its_days_is_left_alone() -> None:
+    """A memory that cites a span that is gone would be found to be less than it is: nothing is said of it."""
+    older = replace(CITED, span_id="3" * 16)
+    partly = replace(ONE, id="m-2", evidence=(older, CITED))
+    diff = differ([ONE, partly, replace(partly, id="m-3")], [replace(ONE, text="new"), replace(partly, text="n")], HERE)
+    found = within_reach(diff, {CITED.span_id})
+
+    assert len(diff.changed) == 2 and [memory.id for memory in diff.dropped] == ["m-3"]
+    assert [item.before.id for item in found.changed] == ["m-1"]
+    assert (found.dropped, [memory.id for memory in found.out_of_reach]) == ((), ["m-2", "m-3"])
+    assert within_reach(diff, {CITED.span_id, older.span_id}) == diff
