@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from spanlore import private_file
 from spanlore.settings import Paths, child_environment
 from spanlore_proxy.demo.project import make_project
 
@@ -64,9 +65,9 @@ class Stage:
         if self.project.exists():
             raise StageError(f"{self.project} exists already; give --keep a new directory")
         make_project(self.project, self.environment)
-        self.paths.config_file.parent.mkdir(parents=True, exist_ok=True)
+        self.paths.ensure()
         # The commands of the story are its user's, also where an agent looks on.
-        self.paths.config_file.write_text('[memory]\nagents_word = "kept"\n')
+        private_file.write(self.paths.config_file, b'[memory]\nagents_word = "kept"\n')
         return self
 
     def __exit__(
