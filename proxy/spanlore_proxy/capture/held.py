@@ -43,7 +43,7 @@ FILE_BYTES: Final = 16 * 1024**2
 """From here on another file is taken, if one is empty."""
 MAX_HELD_BYTES: Final = 192 * 1024**2
 """In all files. What comes on top is not held; the tally knows of it."""
-MAX_TRIES: Final = 5
+MAX_TRIES: Final = 10
 """So often the recorder begins with an exchange: one that kills the proxy itself must not do so for ever."""
 
 _HEADER: Final = struct.Struct("<4sBBxx8sQ")
@@ -147,6 +147,7 @@ class HeldExchanges:
             captured = _restored(payload, body[2] if body is not None else None) if tries < MAX_TRIES else None
             if captured is None:
                 unreadable += 1
+                os.pwrite(self._files[number], bytes((_DONE,)), offset + _STATE_AT)  # told once
                 continue
             place = self._places[key.hex()] = _Place([(number, offset)], tries, (number, offset))
             place.frames += [body[:2]] if body is not None else []

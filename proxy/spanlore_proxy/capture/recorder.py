@@ -15,7 +15,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -53,6 +53,8 @@ from spanlore_proxy.wire.openai_responses.stored import StoredResponses
 from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
 
 MAX_QUEUED_BYTES: Final = 256 * 1024**2
+MAX_GROUP_BYTES: Final = 4 * 1024**2
+"""Of one group: it holds on to its parsed requests until it is spooled."""
 MAX_GROUP: Final = 8
 """Recorded before one fsync. Few, since kill -9 loses what waits for it."""
 PACK_FROM_BYTES: Final = 24 * 1024**2
@@ -88,6 +90,8 @@ class _Group:
     payloads: list[bytes] = field(default_factory=list)
     harnesses: list[str] = field(default_factory=list)
     states: dict[str, ConversationState] = field(default_factory=dict)
+    logged: list[tuple[Captured, str, bytes, WireRequest | None]] = field(default_factory=list)
+    """What goes into the request log."""
 
 
 class Recorder:
@@ -265,11 +269,13 @@ class Recorder:
     def _take(self) -> tuple[list[Captured | Packed], bool]:
         """The next group, and whether there may be more."""
         taken: list[Captured | Packed] = []
+        size = 0
         try:
             item = self._queue.get(timeout=1.0)
             while item is not None:
                 taken.append(item)
-                if len(taken) >= MAX_GROUP:
+                size += item.size_bytes
+                if len(taken) >= MAX_GROUP or size > MAX_GROUP_BYTES:
                     break
                 item = self._queue.get_nowait()
         except queue.Empty:
@@ -290,14 +296,19 @@ class Recorder:
         plain = [item.rest if isinstance(item, Packed) else item for item in captured]
         self._held.trying([item.head.id for item in plain])
         self._oldest_ns = plain[0].end_time_ns
+        group = _Group()
         try:
-            states = self._spool_group(captured)
+            self._spool_group(captured, group)
         finally:
             self._settle([item.head.id for item in plain])
         # Only now: a state may not know what the spool does not have. (The next request repeats it then.) And what is
         # held is let go of before: a proxy that recorded it anew would take it for a repetition.
-        self._save(states)
+        self._save(group.states.values())
         self._keep_bodies()
+        # Last, since it is a convenience, and may take seconds when the log is full.
+        for logged in group.logged:
+            self._give_way(self._is_urgent)
+            self._log_request(*logged)
         self._oldest_ns = 0
 
     def _settle(self, exchange_ids: Sequence[str]) -> None:
@@ -306,8 +317,7 @@ class Recorder:
             self._tally.settled(len(exchange_ids))
         self._held.settle(exchange_ids)
 
-    def _spool_group(self, captured: Sequence[Captured | Packed]) -> tuple[ConversationState, ...]:
-        group = _Group()
+    def _spool_group(self, captured: Sequence[Captured | Packed], group: _Group) -> None:
         for item in captured:
             self._give_way(self._is_urgent)
             try:
@@ -322,7 +332,6 @@ class Recorder:
         if self._append(group.payloads):
             self._note_agents(group.harnesses)
             self._counts.add(counters.CAPTURED, amount=len(group.payloads))
-        return tuple(group.states.values())
 
     def _observe(self, captured: Captured, group: _Group) -> None:
         exchange = captured.exchange()
@@ -356,9 +365,7 @@ class Recorder:
         group.payloads.append(self._payload(records))
         group.harnesses.append(observation.workplace.harness)
         group.states.update({state.conversation: state for state in observed.changed})
-        self._give_way(self._is_urgent)
-        # At once, since a parsed request is five times its body and a group would hold on to many.
-        self._log_request(captured, records[-1].span_id.hex(), exchange.request_body, request)
+        group.logged.append((captured, records[-1].span_id.hex(), exchange.request_body, request))
 
     def _compared(self, captured: Captured, request: WireRequest | None) -> Injected:
         """What was injected; with a note, where the upstream body does not go on from the one before and the client did
@@ -433,7 +440,7 @@ class Recorder:
         except sqlite3.Error as error:
             self._degraded("wire_log", error)
 
-    def _save(self, states: Sequence[ConversationState]) -> None:
+    def _save(self, states: Collection[ConversationState]) -> None:
         try:
             if self._states is not None and states:
                 self._states.save(((state.conversation, state_to_json(state)) for state in states), self._clock_ns())

@@ -173,11 +173,13 @@ class WireLog:
             count = int(self._db.execute("SELECT count(*) FROM requests").fetchone()[0])
             if count == 0:
                 return
+            # Two steps: looking for what is unused takes seconds, and who is killed at it must not have done nothing.
             with self._db:
                 self._db.execute(
                     "DELETE FROM requests WHERE sequence IN (SELECT sequence FROM requests ORDER BY sequence LIMIT ?)",
                     (max(count // 10, 1),),
                 )
+            with self._db:
                 self._drop_unused_pieces()
         self._db.execute("PRAGMA incremental_vacuum").fetchall()
 

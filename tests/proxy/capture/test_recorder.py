@@ -172,6 +172,17 @@ def test_what_cannot_be_had_back_is_counted(tmp_path: Path) -> None:
     assert it.counts.snapshot()["lost"] == {"proxy_killed": 2}
 
 
+def test_the_request_log_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a convenience, and may take seconds when it is full: what it is about is in the spool by then."""
+    in_spool: list[int] = []
+    with recording(tmp_path) as it:
+        monkeypatch.setattr(WireLog, "write", lambda *arguments: in_spool.append(it.spool.state().records))
+        it.recorder.submit(captured())
+        assert it.recorder.stop(10)
+
+    assert in_spool == [1]
+
+
 def test_the_tally_is_even_whatever_becomes_of_an_exchange(tmp_path: Path) -> None:
     """Recorded, unreadable or not wanted: the next proxy tells nothing as lost that this one has settled."""
     with recording(tmp_path) as it:
