@@ -9,7 +9,7 @@ KILLS ?= 200
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-faults test-agents small-model agents-table lint format lock settings captures agents install clean
+.PHONY: help demo test test-faults test-agents small-model agents-table lint format lock settings captures screenshots agents install clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -20,6 +20,7 @@ help:
 	@echo 'make lock    renews the pinned requirements'
 	@echo 'make settings  renews docs/settings.md'
 	@echo 'make captures  renews the terminal captures in docs/captures'
+	@echo 'make screenshots  renews the pictures of the web page in docs'
 	@echo 'make clean   removes what these commands made'
 
 demo: $(INSTALLED)
@@ -71,6 +72,9 @@ lock: $(INSTALLED)
 
 captures: $(INSTALLED)
 	$(BIN)/python tools/captures.py
+
+screenshots: $(INSTALLED)
+	$(BIN)/python tools/screenshots.py
 
 settings: $(INSTALLED)
 	$(BIN)/python -m spanlore.settings docs/settings.md

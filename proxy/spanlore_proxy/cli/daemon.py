@@ -23,9 +23,12 @@ def register(app: typer.Typer) -> None:
         raise typer.Exit(_up_detached() if detach else _up())
 
     @app.command("down")
-    def down(force: bool = typer.Option(False, "--force", help="Even while agents run through the proxy.")) -> None:
+    def down(
+        force: bool = typer.Option(False, "--force", help="Even while agents run through the proxy."),
+        as_json: bool = typer.Option(False, "--json", help="One JSON object."),
+    ) -> None:
         """Stop the daemon."""
-        raise typer.Exit(_down(force))
+        raise typer.Exit(_down(force, as_json))
 
     @app.command("status")
     def status(as_json: bool = typer.Option(False, "--json", help="One JSON object.")) -> None:
@@ -75,7 +78,7 @@ def _up_detached() -> int:
     return 0
 
 
-def _down(force: bool) -> int:
+def _down(force: bool, as_json: bool) -> int:
     from spanlore_proxy.launch.daemon import running_daemon
     from spanlore_proxy.launch.runs import live_runs
     from spanlore_proxy.launch.start import stop_daemon
@@ -83,6 +86,8 @@ def _down(force: bool) -> int:
     paths = _paths()
     daemon = running_daemon(paths)
     if daemon is None:
+        if as_json:
+            typer.echo(json.dumps({"stopped": False, "state": "down"}))
         say("the daemon is not running.")
         return NOT_RUNNING
     runs = live_runs(paths)
@@ -93,7 +98,7 @@ def _down(force: bool) -> int:
     if not stop_daemon(daemon, paths):
         say(f"pid {daemon.pid} does not end; see {paths.log_dir}")
         return WRONG
-    typer.echo("spanlore is down.")
+    typer.echo(json.dumps({"stopped": True, "state": "down"}) if as_json else "spanlore is down.")
     return 0
 
 

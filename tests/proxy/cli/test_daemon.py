@@ -55,6 +55,8 @@ def test_not_running_as_json(paths: Paths) -> None:
     code, out, _ = invoke("status", "--json")
 
     assert (code, json.loads(out)) == (3, {"healthy": False, "state": "down"})
+    code, out, _ = invoke("down", "--json")
+    assert (code, json.loads(out)) == (3, {"stopped": False, "state": "down"})
 
 
 @pytest.mark.usefixtures("up")
