@@ -222,7 +222,7 @@ def test_a_resumed_session(running: Camp, way: Way) -> None:
     if way.forked:
         assert turns[2]["session_id"] != turns[1]["session_id"]
         assert turns[2]["parent_conversation"] in {turn["conversation"] for turn in turns[:2]}
-    assert [request.decoded.count(REMEMBERED.encode()) for request in played.main] == [1] * len(played.main)
+    assert set(remembered(played)) == {1}
     never_back(played)
 
 
@@ -287,7 +287,7 @@ def test_compaction(running: Camp, way: Way) -> None:
     assert any(row["compacted"] for row in found) is (way.in_one_run or way.is_named)
     assert (turns[1]["session_id"] == turns[0]["session_id"]) is way.is_named
     assert turns[1]["parent_conversation"] == ("" if way.is_named else turns[0]["conversation"])
-    assert [request.decoded.count(REMEMBERED.encode()) for request in played.main] == [1] * len(played.main)
+    assert set(remembered(played)) == {1}
     never_back(played)
 
 
@@ -349,6 +349,13 @@ def test_codex_gets_a_hint_beside_the_failure(hinting: Camp, name: str) -> None:
 
 def results_of(request: ReceivedRequest) -> list[str]:
     return [text for who, text in flow(request) if who == "result"]
+
+
+def remembered(played: Tour) -> list[int]:
+    """How often the memory stands in each request that offers tools, but for Qwen Code's about its own memory."""
+    aside = "Managed memory has TWO directories"
+    main = (request for request in played.main if not any(aside in text for _, text in flow(request)[-1:]))
+    return [request.decoded.count(REMEMBERED.encode()) for request in main]
 
 
 def never_back(played: Tour) -> None:
