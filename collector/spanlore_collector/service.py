@@ -9,6 +9,7 @@ import shutil
 import socket
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -33,10 +34,11 @@ from spanlore_collector.clickhouse_http.interface import ClickHouseInterface
 from spanlore_collector.ingest.bodies import MAX_BODY_BYTES
 from spanlore_collector.ingest.receiver import Receiver
 from spanlore_collector.ingest.selfmetrics import SelfMetrics
-from spanlore_collector.store.client import Store, store_of
+from spanlore_collector.store.backfill import BackFill
+from spanlore_collector.store.client import Store, is_out_of_memory, store_of
 from spanlore_collector.store.memories import MemoryTable
 from spanlore_collector.store.migrate import migrate
-from spanlore_collector.store.retention import Retention, apply_retention
+from spanlore_collector.store.retention import Retention, apply_retention, bound_merges
 from spanlore_collector.store.sessions import SessionPool
 from spanlore_collector.store.writer import Writer
 
@@ -47,6 +49,9 @@ READER_SESSIONS = 16
 STOP_WRITER_S = 4.0
 CLOSE_CONNECTIONS_S = 1.0
 PRUNE_EVERY_S = 24 * 3600.0
+PAUSES_S = (1, 2, 4, 8, 15)
+BACKFILL_PATIENCE_S = 30.0
+"""After a piece that failed."""
 
 
 class PortTakenError(RuntimeError):
@@ -100,7 +105,9 @@ class Service:
             await asyncio.to_thread(_use_own_temporary_files, self._paths.state_dir / "collector-tmp")
         client = await asyncio.to_thread(self._store.connect, database="default")
         cluster = self._settings.collector.cluster
-        applied = await asyncio.to_thread(migrate, client, self._store.database, cluster)
+        applied = await _patiently(migrate, client, self._store.database, cluster)
+        if self._store.path:
+            await _patiently(bound_merges, client)
         if applied:
             log.info("migrations applied: %s", ", ".join(applied))
         retention = Retention(self._settings.retention.raw_days, self._settings.retention.rows_days)
@@ -108,9 +115,9 @@ class Service:
         if changed:
             log.info("retention changed: %s", ", ".join(changed))
         sharing = Sharing(self._settings.memory.forks, self._settings.memory.public_repositories)
-        table = await asyncio.to_thread(MemoryTable, client, sharing)
+        table = await _patiently(MemoryTable, client, sharing)
         beside = await asyncio.to_thread(self._store.connect)
-        writer = await asyncio.to_thread(Writer, client, beside, cluster)
+        writer = await _patiently(Writer, client, beside, cluster)
         writer.start()
         self._stack.push_async_callback(asyncio.to_thread, writer.stop, STOP_WRITER_S)
         if clickhouse:
@@ -146,7 +153,10 @@ class Service:
         LedgerRoutes(writer).add_to(app)
         SummaryRoutes(writer).add_to(app)
         StoreRoutes(self._store, writer, cluster).add_to(app)
-        StatusRoutes(self._store, writer, table, metrics, self._paths, time.time_ns()).add_to(app)
+        left = BackFill(cluster)
+        filling = asyncio.create_task(_fill_back(writer, left), name="back-fill")
+        self._stack.callback(filling.cancel)
+        StatusRoutes(self._store, writer, table, metrics, self._paths, time.time_ns(), left).add_to(app)
         # Bodies are decompressed by the receiver, within its bounds and off the event loop.
         await self._serve(app, listener, auto_decompress=False)
 
@@ -188,6 +198,37 @@ def _use_own_temporary_files(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
     tempfile.tempdir = str(folder)
+
+
+async def _patiently[**P, T](run: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """In a thread; after a while again where the engine has not the memory, as while it merges what was left to do."""
+    for pause_s in PAUSES_S:
+        try:
+            return await asyncio.to_thread(run, *args, **kwargs)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            log.warning("the store has too much in memory to be opened now, trying again in %d s", pause_s)
+            await asyncio.sleep(pause_s)
+    return await asyncio.to_thread(run, *args, **kwargs)
+
+
+async def _fill_back(writer: Writer, left: BackFill) -> None:
+    """Moves what older versions stored, as long in a piece as between two: what agents send comes first."""
+    began_s = time.monotonic()
+    while True:
+        piece_s = time.monotonic()
+        try:
+            if not await asyncio.wrap_future(writer.call(left.step)):
+                break
+            if len(left.progress) and time.monotonic() - began_s > 10:
+                began_s = time.monotonic()
+                log.info("filling %s", ", ".join(f"{one.table}: {one.share:.0%}" for one in left.progress))
+            await asyncio.sleep(time.monotonic() - piece_s)
+        except Exception:
+            # Nobody waits for it: what is wrong is told, and tried again as long as the collector runs.
+            log.exception("a piece of what an older version stored can't be moved")
+            await asyncio.sleep(BACKFILL_PATIENCE_S)
 
 
 async def _prune_daily(writer: Writer) -> None:

@@ -14,6 +14,7 @@ from aiohttp import web
 import spanlore
 from spanlore.settings import Paths
 from spanlore_collector.ingest.selfmetrics import SelfMetrics, prometheus
+from spanlore_collector.store.backfill import BackFill
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.figures import figures_of
 from spanlore_collector.store.memories import MemoryTable
@@ -30,6 +31,7 @@ class StatusRoutes:
     metrics: SelfMetrics
     paths: Paths
     started_at_ns: int
+    left: BackFill
 
     def add_to(self, app: web.Application) -> None:
         """Registers the routes."""
@@ -51,7 +53,13 @@ class StatusRoutes:
             {
                 "version": spanlore.__version__,
                 "started_at_ns": self.started_at_ns,
-                "store": {"url": self.store.label, "kind": "chdb" if self.store.path else "server", **figures},
+                "store": {
+                    "url": self.store.label,
+                    "kind": "chdb" if self.store.path else "server",
+                    **figures,
+                    "filling": {one.table: round(one.share, 3) for one in self.left.progress},
+                    "filling_failure": self.left.failure,
+                },
                 "ingest": {
                     **asdict(self.writer.counters),
                     "waiting_bytes": self.writer.waiting_bytes,

@@ -27,7 +27,7 @@ class StoreRoutes:
         app.router.add_post("/v1/store/compact", self.compact)
 
     async def compact(self, request: web.Request) -> web.Response:
-        """{"tables": […], "content_deleted": n} when all is merged; 409 while another request merges.
+        """{"tables": […], "too_large": […], "content_deleted": n} when all is merged; 409 while another request merges.
 
         Merges run on a connection of their own, so that ingest goes on; only the deletion waits in the writer's queue.
         """
@@ -36,11 +36,12 @@ class StoreRoutes:
         self._is_compacting = True
         try:
             gone = await asyncio.wrap_future(self.writer.prune())
-            tables = await asyncio.to_thread(self._merge)
+            left: list[str] = []
+            tables = await asyncio.to_thread(self._merge, left)
         finally:
             self._is_compacting = False
-        return web.json_response({"tables": tables, "content_deleted": gone})
+        return web.json_response({"tables": tables, "too_large": left, "content_deleted": gone})
 
-    def _merge(self) -> list[str]:
+    def _merge(self, left: list[str]) -> list[str]:
         with self.store.connect() as client:
-            return list(compact(client, self.cluster))
+            return list(compact(client, self.cluster, left))

@@ -4,7 +4,7 @@ runs, `status` and `compact` go through it, and the others say that it must be s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from spanlore.terminal import write
 
 if TYPE_CHECKING:
     from spanlore.settings import Settings
+    from spanlore_collector.store.backfill import Progress
     from spanlore_collector.store.client import Store
     from spanlore_collector.store.transfer import Connection
 
@@ -56,6 +57,8 @@ def status(as_json: bool = _JSON) -> None:
     if content := store.get("content_bytes"):
         on_disk = sum(held["bytes"] for held in store["tables"].values())
         write(f"  content: {content / 1e6:,.1f} MB of text; all tables take {on_disk / content:.2f} of that on disk")
+    for table, share in store.get("filling", {}).items():
+        write(f"  {table} is being filled with what an older version stored: {share:.0%}")
     waiting = ", ".join(store["migrations_waiting"]) or "none"
     write(f"  migrations: {len(store['migrations'])} applied, waiting: {waiting}")
     _finish(store, as_json=as_json)
@@ -67,6 +70,7 @@ def migrate(
     as_json: bool = _JSON,
 ) -> None:
     """Brings the tables to this version's shape. The daemon does it when it starts."""
+    from spanlore_collector.store import backfill
     from spanlore_collector.store import migrate as migrating
 
     settings = _settings()
@@ -78,6 +82,7 @@ def migrate(
         return
     with _client(is_new=True) as (client, where, _):
         applied = migrating.migrate(client, where.database, name)
+        backfill.fill(client, _tell_filling, name)
     write("\n".join(f"applied {one}" for one in applied) or "nothing to apply: the store is up to date")
     _finish({"applied": applied}, as_json=as_json)
 
@@ -121,14 +126,20 @@ def compact(as_json: bool = _JSON) -> None:
 
     done = _from_daemon("POST", "/v1/store/compact", timeout_s=3600)
     if done is None:
-        tables = []
+        tables: list[str] = []
+        left: list[str] = []
         with _client() as (client, _, cluster):
             gone = prune_content(client, cluster)
-            for table in merge(client, cluster):
+            for table in merge(client, cluster, left):
                 typer.echo(f"merging {table}", err=True)
                 tables.append(table)
-        done = {"tables": tables, "content_deleted": gone}
-    write(f"{len(done['tables'])} tables merged, {done['content_deleted']} rows of content deleted")
+        done = {"tables": tables, "too_large": left, "content_deleted": gone}
+    merged = len(done["tables"]) - len(done["too_large"])
+    write(f"{merged} tables merged, {done['content_deleted']} rows of content deleted")
+    if done["too_large"]:
+        names = ", ".join(done["too_large"])
+        write(f"left in several parts, since the embedded engine has not the memory for one: {names}")
+        write("  That is no harm: they are read as before, and merged as far as they can be by themselves.")
     _finish(done, as_json=as_json)
 
 
@@ -142,7 +153,7 @@ def export(
 
     if form not in transfer.FORMATS:
         _refuse(f"--format must be one of {', '.join(transfer.FORMATS)}, not {form!r}", EXIT_USAGE)
-    with _client() as (client, _, _), _progress(client) as progress:
+    with _filled_client() as client, _progress(client) as progress:
         manifest = transfer.export(client, folder, form, progress)
     found = json.loads(manifest.read_bytes())
     rows = sum(table["rows"] for table in found["tables"])
@@ -177,12 +188,13 @@ def move(
     from spanlore_collector.store.migrate import migrate as migrate_store
 
     target = Store(to)
-    with _client() as (client, where, _):
-        if where.path and target.path:
-            _refuse("both stores are embedded: use `store export` and, with the other SPANLORE_STATE_DIR, `import`")
-        with target.connect(database="default") as other, _progress(client) as progress:
-            migrate_store(other, target.database, cluster)
-            tables = transfer.copy(client, other, progress)
+    with (
+        _filled_client(target) as client,
+        target.connect(database="default") as other,
+        _progress(client) as progress,
+    ):
+        migrate_store(other, target.database, cluster)
+        tables = transfer.copy(client, other, progress)
     rows = sum(table.rows for table in tables)
     write(f"{rows:,} rows of {len(tables)} tables copied to {target.label}, and found equal")
     write("Set SPANLORE_CLICKHOUSE_URL to it (and SPANLORE_COLLECTOR_CLUSTER for a cluster), then `spanlore up`.")
@@ -218,6 +230,25 @@ def _client(*, is_new: bool = False) -> Iterator[tuple[Connection, Store, str]]:
         _refuse(str(error))
     except EngineError as error:
         _refuse(f"the store refuses: {str(error)[:500]}")
+
+
+@contextmanager
+def _filled_client(target: Store | None = None) -> Iterator[Connection]:
+    """A store that can be copied: nothing in it is left where an older version kept it."""
+    from spanlore_collector.store import backfill
+    from spanlore_collector.store.migrate import migrate as migrate_store
+
+    with _client() as (client, where, cluster):
+        if target is not None and where.path and target.path:
+            _refuse("both stores are embedded: use `store export` and, with the other SPANLORE_STATE_DIR, `import`")
+        migrate_store(client, where.database, cluster)
+        backfill.fill(client, _tell_filling, cluster)
+        yield client
+
+
+def _tell_filling(progress: Sequence[Progress]) -> None:
+    for one in progress:
+        typer.echo(f"filling {one.table}: {one.share:.0%}", err=True)
 
 
 @contextmanager

@@ -145,6 +145,11 @@ def _is_locked(status_file: Path) -> bool:
     return False
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the engine refused for want of memory: it may have it later, or for less at once."""
+    return isinstance(error, Error) and getattr(error, "code", None) == 241
+
+
 def store_of(clickhouse_url: str, store_dir: Path) -> Store:
     """The store the settings name: `clickhouse_url`, or the embedded one in `store_dir` when it is empty."""
     return Store(clickhouse_url or f"chdb://{store_dir.absolute()}")

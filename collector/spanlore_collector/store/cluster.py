@@ -37,6 +37,9 @@ _LEAN_PARTS = {
     "auto_statistics_types = ''": (26, 1),
 }
 """Setting → the engine that has it. Statistics of columns are for the order of joins, and took 5 % of a small store."""
+_SMALL_BUFFERS = {True: "min_columns_to_activate_adaptive_write_buffer = 1", False: "min_rows_for_wide_part = 0"}
+_SMALL_BUFFERS_SINCE = (25, 8)
+"""Engines before it get a setting that changes nothing."""
 
 
 def local_name(table: str, cluster: str) -> str:
@@ -56,6 +59,7 @@ def statements_for(statement: str, database: str, cluster: str, version: str) ->
         "on_cluster": on_cluster(cluster),
         "replicated": "Replicated" if cluster else "",
         "search_index": _SEARCH_INDEX[numbers >= _TEXT_INDEX_SINCE],
+        "small_buffers": _SMALL_BUFFERS[numbers >= _SMALL_BUFFERS_SINCE],
         "lean_parts": ", ".join(setting for setting, since in _LEAN_PARTS.items() if numbers >= since),
     }
     if not cluster:

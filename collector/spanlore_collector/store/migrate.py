@@ -3,7 +3,7 @@
 A file may be applied again when the process died in the middle of it, so every statement in it is repeatable
 (`IF NOT EXISTS`). The same files serve chDB, a server and a cluster (`cluster`): `${on_cluster}` becomes
 `ON CLUSTER name`, `${replicated}` the prefix `Replicated`, `${search_index}` the best index for words that the engine
-has, or nothing.
+has, or nothing. They make tables and move no rows, which takes its time: see `backfill`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from importlib.resources import files
 
 from clickhouse_connect.driver.client import Client
 
+from spanlore_collector.store.backfill import set_aside, show_both
 from spanlore_collector.store.cluster import on_cluster, statements_for
 
+TEXTS = "0041_texts"
+"""The migration that makes a view of the table `content`."""
 _RECORD = """
 CREATE TABLE IF NOT EXISTS migrations ${on_cluster} (name String, applied_at DateTime64(3) DEFAULT now64(3))
 ENGINE = ${replicated}MergeTree ORDER BY name
@@ -38,19 +41,15 @@ def migrate(client: Client, database: str, cluster: str = "") -> list[str]:
         if name in known:
             continue
         for statement in statements(sql):
+            if name == TEXTS and "VIEW content" in statement:
+                set_aside(client, cluster)
             for text in statements_for(statement, database, cluster, version):
                 client.command(text)
+        if name == TEXTS:
+            show_both(client)
         client.insert("migrations", [[name]], column_names=["name"])
         now.append(name)
     return now
-
-
-def add_up(client: Client) -> None:
-    """Makes the rows of `session_facts` that are missing, of spans that did not come through the writer."""
-    facts = next(sql for name, sql in migrations() if name.endswith("_session_facts"))
-    for statement in statements(facts):
-        if statement.startswith("INSERT"):
-            client.command(statement)
 
 
 def applied(client: Client) -> set[str]:

@@ -14,6 +14,8 @@ from typing import Any
 
 from clickhouse_connect.driver.client import Client
 
+from spanlore_collector.store.backfill import is_moving
+from spanlore_collector.store.client import is_out_of_memory
 from spanlore_collector.store.cluster import local_name, on_cluster
 
 RAW = {
@@ -79,6 +81,8 @@ def ttls(client: Client, cluster: str = "") -> Iterator[tuple[str, int]]:
 
 def prune_content(client: Client, cluster: str = "") -> int:
     """Deletes content that no part names any more; returns how many rows went. Known hashes must be forgotten then."""
+    if is_moving(client):
+        return 0  # what is not moved yet would come back
     where = (
         f"first_seen < now() - toIntervalHour({_GRACE_HOURS}) AND hash NOT IN (SELECT content_hash FROM message_parts)"
         " AND hash NOT IN (SELECT arguments_hash FROM tool_calls) AND hash NOT IN (SELECT result_hash FROM tool_calls)"
@@ -96,8 +100,26 @@ def delete_rows(client: Client, table: str, where: str, cluster: str = "") -> No
     client.command(f"ALTER TABLE {rows} DELETE WHERE {where} SETTINGS mutations_sync = 2")
 
 
-def compact(client: Client, cluster: str = "") -> Iterator[str]:
-    """Merges every table to one part a partition; yields each table before it begins. Minutes on a large store."""
+MAX_MERGED_FACTS_BYTES = 4 * 1024**2
+"""About 250,000 rows."""
+
+
+def bound_merges(client: Client) -> None:
+    """Of the embedded engine. A merge of `session_facts` makes its sums anew, with all of them in memory: 0.3 KB a row
+    (a million rows don't fit). Beyond the bound the sums are kept by several parts, and added up by who reads."""
+    setting = f"max_bytes_to_merge_at_max_space_in_pool = {MAX_MERGED_FACTS_BYTES}"
+    engine = client.query(
+        "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = 'session_facts'"
+    ).result_rows
+    if engine and setting not in engine[0][0]:
+        client.command(f"ALTER TABLE session_facts MODIFY SETTING {setting}")
+
+
+def compact(client: Client, cluster: str = "", left: list[str] | None = None) -> Iterator[str]:
+    """Merges every table to one part a partition; yields each table before it begins. Minutes on a large store.
+
+    A table for which the engine has not the memory stays in several parts, which is no harm; `left` is told its name.
+    """
     sql = "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name"
     parts = "SELECT DISTINCT table FROM system.parts WHERE active AND database = currentDatabase()"
     with_marks = {row[0] for row in client.query(f"{parts} AND has_lightweight_delete").result_rows}
@@ -105,4 +127,10 @@ def compact(client: Client, cluster: str = "") -> Iterator[str]:
         yield table
         if table in with_marks:
             client.command(f"ALTER TABLE {table} {on_cluster(cluster)} APPLY DELETED MASK SETTINGS mutations_sync = 2")
-        client.command(f"OPTIMIZE TABLE {table} {on_cluster(cluster)} FINAL")
+        try:
+            client.command(f"OPTIMIZE TABLE {table} {on_cluster(cluster)} FINAL")
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            if left is not None:
+                left.append(table)

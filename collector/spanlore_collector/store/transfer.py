@@ -22,7 +22,7 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import Error as EngineError
 
 from spanlore import private_file
-from spanlore_collector.store.migrate import add_up
+from spanlore_collector.store.backfill import fill_facts
 
 __all__ = ["Chunk", "Connection", "EngineError", "TableSum", "TransferError", "copy", "export", "load", "sums"]
 
@@ -35,7 +35,7 @@ FORMATS = {"native": "Native", "parquet": "Parquet"}
 FACTS = "session_facts"
 _NOW_NAMED = {"content": "texts"}
 """Tables of older exports → where their rows are now."""
-_NOT_COPIED = ("migrations", "otel_traces_trace_id_ts")
+_NOT_COPIED = ("migrations", "backfills", "otel_traces_trace_id_ts")
 _ROW_HASH = "cityHash64(toString(tuple(*)))"
 _NOT_COMPARED = ("ingested_at", "first_seen")
 """When a row was written: of two rows that are one, it is left open which of them a merge keeps."""
@@ -133,7 +133,7 @@ def load(
         _put(target, _NOW_NAMED.get(file["table"], file["table"]), data, FORMATS[manifest["format"]])
         progress(file["file"], file["rows"])
     if FACTS not in {found["table"] for found in manifest["tables"]}:
-        add_up(target)  # an export of before that table was
+        fill_facts(target)  # an export of before that table was
     wanted = [TableSum(**found) for found in manifest["tables"]]
     return _compare([replace(one, table=_NOW_NAMED.get(one.table, one.table)) for one in wanted], sums(target))
 

@@ -117,6 +117,13 @@ def store(scene: Scene) -> Iterator[Finding]:
         f"{about.get('kind', '?')}, {spans:,} spans, {size_mb:,.1f} MB, {len(about.get('migrations', ()))} migrations"
     )
     yield Finding("store", Severity.OK, says)
+    for table, share in about.get("filling", {}).items():
+        says = f"{table} is being filled with what an older version stored: {share:.0%}"
+        if about.get("filling_failure"):
+            do = f"it is tried again; see {scene.paths.log_dir}/collector.log"
+            yield Finding("store", Severity.WARNING, f"{says}; {about['filling_failure']}", do)
+        else:
+            yield Finding("store", Severity.OK, f"{says}; older sessions follow by themselves")
 
 
 def activity(scene: Scene) -> Iterator[Finding]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from spanlore_collector.bench.sample import sample_spans
+from spanlore_collector.store.backfill import fill_facts
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.cluster import statements_for
 from spanlore_collector.store.inserting import Inserter
-from spanlore_collector.store.migrate import add_up, migrate, migrations, statements
+from spanlore_collector.store.migrate import migrate, migrations, statements
 from spanlore_collector.store.rows import rows_of
 
 
@@ -86,28 +87,6 @@ def test_sessions_are_added_up_from_what_is_kept(store: Store) -> None:
         client.command("SELECT * FROM sessions SETTINGS force_optimize_projection = 1")
 
 
-def test_the_content_of_an_older_store_is_moved(store: Store) -> None:
-    """What stood in the table `content` is shown by the view of that name, once, however often it is moved."""
-    with store.connect(database="default") as client:
-        client.command("CREATE DATABASE older")
-        client.database = "older"
-        for name, sql in migrations():
-            older = name < "0040"
-            if name.endswith("_texts"):
-                client.command("INSERT INTO content VALUES ('a', 'one', 3, 1), ('b', 'two', 3, 2)")
-            for statement in statements(sql) if older else statements(sql) * 2:
-                for text in statements_for(statement, "older", "", client.server_version or ""):
-                    client.command(text)
-        rows = client.query("SELECT hash, body, bytes FROM content ORDER BY hash").result_rows
-        left = client.query(
-            "SELECT name FROM system.tables WHERE database = 'older' AND name LIKE 'content%'"
-        ).result_rows
-        client.command("DROP DATABASE older")
-
-    assert [tuple(row) for row in rows] == [("a", "one", 3), ("b", "two", 3)]
-    assert left == [("content",)]
-
-
 def test_otel_traces_has_the_exporters_columns(store: Store) -> None:
     """Names, order and types are those of the exporter's table, whatever our codecs and settings are."""
     exporters = """
@@ -141,6 +120,6 @@ def test_the_facts_of_older_spans_are_made(store: Store) -> None:
         mine = "startsWith(session_id, 'session-96-') SETTINGS mutations_sync = 2"
         client.command(f"ALTER TABLE session_facts DELETE WHERE {mine}")
         for _ in range(2):
-            add_up(client)
+            fill_facts(client)
         assert client.query(everything).result_rows == written
     assert len(written) == 90

@@ -40,37 +40,7 @@ SETTINGS
     lightweight_mutation_projection_mode = 'rebuild', non_replicated_deduplication_window = 1000, fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- What was stored before. Repeated, it finds nothing left to do.
-INSERT INTO session_facts
-SELECT
-    i.session_id, i.trace_id, i.span_id, i.start_time, i.end_time, i.harness, i.repository, i.branch, i.source,
-    1, 0, 0, 0, i.input_tokens, i.output_tokens, i.cache_read_tokens, i.cache_write_tokens, i.cost_usd, h.title,
-    i.ingested_at
-FROM
-(
-    SELECT * FROM inferences WHERE span_id NOT IN (SELECT span_id FROM session_facts)
-) AS i
-LEFT JOIN
-(
-    SELECT span_id, argMinIf(substring(text, 1, 200), ordinal, notEmpty(text)) AS title
-    FROM human_messages
-    WHERE channel = 'user_message' AND call_class = 'main' AND turn_index = 0
-    GROUP BY span_id
-) AS h ON h.span_id = i.span_id;
-
-INSERT INTO session_facts
-SELECT
-    session_id, trace_id, span_id, start_time, end_time, harness, repository, branch, source,
-    0, 1, outcome = 'failure', 0, NULL, NULL, NULL, NULL, NULL, '', ingested_at
-FROM tool_calls
-WHERE span_id NOT IN (SELECT span_id FROM session_facts);
-
-INSERT INTO session_facts
-SELECT
-    session_id, trace_id, span_id, start_time, end_time, harness, repository, branch, source,
-    0, 0, 0, 1, NULL, NULL, NULL, NULL, NULL, substring(prompt, 1, 200), ingested_at
-FROM turns
-WHERE call_class = 'main' AND span_id NOT IN (SELECT span_id FROM session_facts);
+-- What was stored before is added by `store/backfill.py`.
 
 -- One row a session. An expression that is written otherwise than above does not find what is kept.
 CREATE OR REPLACE VIEW sessions ${on_cluster} AS

@@ -18,9 +18,7 @@ SETTINGS
     min_bytes_for_wide_part = 1048576, non_replicated_deduplication_window = 1000, fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- What is stored already. Once `content` is a view of it, nothing is left to do.
-INSERT INTO texts SELECT hash, body, bytes, first_seen FROM content WHERE hash NOT IN (SELECT hash FROM texts);
-
+-- What an older table `content` holds was set aside before this file, and is moved by `store/backfill.py`.
 CREATE OR REPLACE VIEW content ${on_cluster} AS SELECT hash, body, bytes, first_seen FROM texts;
 
 DROP TABLE IF EXISTS content_local ${on_cluster};
