@@ -14,6 +14,7 @@ repository.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -82,7 +83,7 @@ def decode_json_request(data: bytes) -> list[SpanRecord]:
         MalformedOtlpError: not JSON, or not this message.
     """
     try:
-        document = orjson.loads(data or b"{}")
+        document = json_document(data)
         for span in _json_spans(document):
             ids_to_base64(span, ("traceId", "spanId", "parentSpanId"))
             for link in span.get("links") or ():
@@ -90,6 +91,22 @@ def decode_json_request(data: bytes) -> list[SpanRecord]:
         return records_of(ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True))
     except (ValueError, TypeError, AttributeError, ParseError) as error:
         raise MalformedOtlpError(f"not an OTLP/JSON trace request: {error}") from None
+
+
+def json_document(data: bytes) -> Any:
+    """The JSON of a body. JavaScript cuts texts in the middle of a character and writes the half as `\\ud83d`, which
+    orjson refuses: it becomes `?`, since a batch must not be lost for it.
+
+    Raises:
+        ValueError: not JSON.
+    """
+    try:
+        return orjson.loads(data or b"{}")
+    except orjson.JSONDecodeError:
+        if b"\\ud" not in data.lower():
+            raise
+        text = json.dumps(json.loads(data), ensure_ascii=False)
+        return orjson.loads(text.encode("utf-8", "replace"))
 
 
 def records_of(request: ExportTraceServiceRequest) -> list[SpanRecord]:

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, value_of
+from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, json_document, value_of
 from spanlore.spans.record import AttributeValue
 from spanlore_collector.store.attributes import MAX_INT64, all_strings, string, strings
 
@@ -62,7 +61,7 @@ def decode_json_logs(data: bytes) -> list[LogRecord]:
         MalformedOtlpError: not JSON, or not this message.
     """
     try:
-        document = orjson.loads(data or b"{}")
+        document = json_document(data)
         for resource_logs in document.get("resourceLogs") or ():
             for scope_logs in resource_logs.get("scopeLogs") or ():
                 for record in scope_logs.get("logRecords") or ():

@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 
-from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64
+from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, json_document
 from spanlore_collector.store.attributes import MAX_INT64, strings
 
 _POINTS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
@@ -52,7 +51,7 @@ def decode_json_metrics(data: bytes) -> MetricRows:
         MalformedOtlpError: not JSON, or not this message.
     """
     try:
-        document = orjson.loads(data or b"{}")
+        document = json_document(data)
         for exemplar in _json_exemplars(document):
             ids_to_base64(exemplar, ("traceId", "spanId"))
         return _rows(ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True))

@@ -11,6 +11,7 @@ What `readonly = 1` still lets through (measured on engine 26.9) is refused befo
   names stand in the tree;
 - the same names as identifiers: `arrayMap(file, …)` hands the function itself over, `WITH file AS f` renames it;
 - `APPLY`, because the tree does not show which function it applies;
+- and the same by a parameter: `{f:Identifier}` is put into the tree, so a verdict holds for its value only;
 - expressions in `SHOW … WHERE` and `SHOW … LIMIT`, because the tree of SHOW leaves them out and the engine runs them: a
   bracket among the tokens of its lexer.
 """
@@ -95,7 +96,7 @@ class Guard:
         self._refused = reaching | _table_functions(ask)
         self._refused_names = reaching
         self._content_types = _content_types_of(ask)
-        self._verdicts: OrderedDict[str, Verdict] = OrderedDict()
+        self._verdicts: OrderedDict[tuple[object, ...], Verdict] = OrderedDict()
         self._lock = threading.Lock()
 
     def judge(self, sql: str, params: Mapping[str, str]) -> Verdict:
@@ -104,10 +105,11 @@ class Guard:
         Raises:
             QueryError: it may not, or the engine can't parse it.
         """
+        key = (sql, *(sorted(params.items()) if "identifier" in sql.lower() else ()))
         with self._lock:
-            if sql in self._verdicts:
-                self._verdicts.move_to_end(sql)
-                return self._verdicts[sql]
+            if key in self._verdicts:
+                self._verdicts.move_to_end(key)
+                return self._verdicts[key]
         text = sql.replace("\\", "\\\\").replace("'", "\\'")
         try:
             self._ask(f"SELECT formatQuerySingleLine('{text}')", "Null", {})
@@ -119,7 +121,7 @@ class Guard:
         tokens = self._ask(f"SELECT arrayJoin(tokenizeQuery('{text}')) AS t, t.3, t.1, t.2", "TSVRaw", {})
         verdict = self._judge(tree, _tokens(tokens, sql))
         with self._lock:
-            self._verdicts[sql] = verdict
+            self._verdicts[key] = verdict
             if len(self._verdicts) > _MAX_VERDICTS:
                 self._verdicts.popitem(last=False)
         return verdict

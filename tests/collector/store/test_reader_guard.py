@@ -362,3 +362,14 @@ def test_nothing_secret_in_the_system_tables(pool: SessionPool, monkeypatch: pyt
 
     assert len(tables) > 80
     assert not {"tables", "columns", "databases", "functions", "settings", "parts", "formats"} & set(unread)
+
+
+def test_a_verdict_holds_for_its_identifiers_only(pool: SessionPool, bait: Bait) -> None:
+    """A name that is a parameter is part of the statement: one that is allowed opens no way for another."""
+    sql = "SELECT arrayMap({f:Identifier}, [{path:String}])"
+    pool.run(sql, params={"f": "lower", "path": "A"})
+
+    with pytest.raises(QueryError) as raised:
+        pool.run(sql, params={"f": "file", "path": str(bait.file)})
+
+    assert raised.value.code == 164

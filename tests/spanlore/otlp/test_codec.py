@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from spanlore.otlp.codec import MalformedOtlpError, decode_request, encode_request
+from spanlore.otlp.codec import MalformedOtlpError, decode_json_request, decode_request, encode_request
 from spanlore.spans.record import SpanEvent, SpanKind, SpanLink, SpanRecord, StatusCode
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -134,3 +134,18 @@ def _span(number: int, **fields: object) -> SpanRecord:
         "end_time_ns": number + 1,
     }
     return SpanRecord(**{**values, **fields})  # type: ignore[arg-type]
+
+
+def test_half_a_character_in_json_does_not_stop_a_batch() -> None:
+    """JavaScript writes the half of a cut pair as an escape: it becomes a question mark, whole pairs stay."""
+    span = (
+        b'{"traceId":"%s","spanId":"%s","name":"cut \\ud83d","attributes":[{"key":"a","value":{"stringValue":'
+        b'"\\udc00 \\ud83d\\ude00 \\\\ud83d"}}]}' % (b"5B" * 16, b"EE" * 8)
+    )
+    body = b'{"resourceSpans":[{"scopeSpans":[{"spans":[%s]}]}]}'
+
+    (found,) = decode_json_request(body % span)
+
+    assert (found.name, found.attributes) == ("cut ?", {"a": "? \U0001f600 \\ud83d"})
+    with pytest.raises(MalformedOtlpError):
+        decode_json_request(body % span + b"\\ud83d")
