@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from spanlore_collector.store.backfill import fill_facts
 from spanlore_collector.store.client import Store
-from spanlore_collector.store.migrate import add_up, migrate
+from spanlore_collector.store.migrate import migrate
 
 CALLS: Final = 12
 """Model calls of a session; each asks for two tools, and four make a turn."""
@@ -44,7 +45,7 @@ def fill(store_dir: Path, sessions: int) -> None:
             rows = f"(SELECT {numbers} FROM numbers({first * per_session}, {count * per_session}))"
             client.command(f"INSERT INTO {store.database}.{table} ({names}) SELECT {_WHO}, {columns} FROM {rows}")
     client.command(f"USE {store.database}")
-    add_up(client)
+    fill_facts(client)
     client.close()
 
 
