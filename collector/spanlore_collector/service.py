@@ -205,6 +205,7 @@ async def _patiently[**P, T](run: Callable[P, T], *args: P.args, **kwargs: P.kwa
     for pause_s in PAUSES_S:
         try:
             return await asyncio.to_thread(run, *args, **kwargs)
+        # The store knows its errors; all but one are raised again.
         except Exception as error:
             if not is_out_of_memory(error):
                 raise

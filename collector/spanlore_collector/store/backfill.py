@@ -119,6 +119,7 @@ class BackFill:
             self._progress[TEXTS] = Progress(TEXTS, moved, int(rows))
             try:
                 moved += _move_texts(client, piece)
+            # All but one are raised again.
             except Exception as error:
                 if not is_out_of_memory(error) or len(piece) > 8:
                     raise
@@ -239,6 +240,7 @@ def _bisected(client: Client, ids: Sequence[str], run: Callable[[Client, Sequenc
     """Runs it for all ids, for halves of them where the engine has not the memory for all."""
     try:
         run(client, ids)
+    # All but one are raised again.
     except Exception as error:
         if not is_out_of_memory(error) or len(ids) < 2:
             raise

@@ -129,6 +129,7 @@ def compact(client: Client, cluster: str = "", left: list[str] | None = None) ->
             client.command(f"ALTER TABLE {table} {on_cluster(cluster)} APPLY DELETED MASK SETTINGS mutations_sync = 2")
         try:
             client.command(f"OPTIMIZE TABLE {table} {on_cluster(cluster)} FINAL")
+        # All but one are raised again.
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
