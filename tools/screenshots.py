@@ -68,7 +68,7 @@ def _photograph(browser: Browser, spanlore: Callable[..., str], login: str, fold
     origin = login.partition("/login")[0]
     sessions = json.loads(spanlore("sessions", "--json"))
     memories = json.loads(spanlore("memories", "--all", "--json"))
-    pages = _pages(sessions, memories)
+    pages = _pages(sessions, memories, spanlore)
     for name in ("session", "memory"):
         _shoot(browser, login, origin + pages[name], ROOT / "docs" / f"web-{name}.png", 1320, 820, is_dark=False)
     if folder is None:
@@ -81,11 +81,12 @@ def _photograph(browser: Browser, spanlore: Callable[..., str], login: str, fold
                 _shoot(browser, login, origin + path, target, width, height, is_dark=is_dark)
 
 
-def _pages(sessions: Any, memories: Any) -> dict[str, str]:
-    """The session that was shown most, and the memory that most speaks for."""
+def _pages(sessions: Any, memories: Any, spanlore: Callable[..., str]) -> dict[str, str]:
+    """The session that shows most of what there is to see, and the memory that has most evidence."""
     rows = sessions["sessions"] if isinstance(sessions, dict) else sessions
     known = memories["memories"] if isinstance(memories, dict) else memories
-    session = max(rows, key=lambda row: int(row.get("tool_calls") or 0))["session_id"]
+    told = {row["session_id"]: spanlore("session", row["session_id"], "--json") for row in rows}
+    session = max(told, key=lambda session_id: len(re.findall(r"\bm-[0-9a-f]{12}\b", told[session_id])))
     memory = max(known, key=lambda item: len(item.get("evidence") or ()))["id"]
     return {
         "sessions": "/sessions",

@@ -192,7 +192,7 @@ async def test_a_cut_stream_is_cut_and_kept(tmp_path: Path) -> None:
         took_s = time.monotonic() - started
         (chat,) = await proxy.collector.chats(1)
 
-    assert (answer.status, answer.is_whole, took_s < 2) == (200, False, True)
+    assert (answer.status, answer.is_whole, took_s < 10) == (200, False, True)
     assert answer.body == b"".join(events("partial ", "answer")[:4])
     assert chat.attributes[lore.COMPLETE] is False
     assert chat.attributes[gen_ai.ERROR_TYPE] == "stream_cut"

@@ -20,6 +20,13 @@
   });
   const dates = (_, splits) => splits.map((at) => new Date(at * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short" }));
 
+  // As many digits as tell one line of the grid from the next.
+  const dollars = (_, splits) => {
+    const step = splits.length > 1 ? splits[1] - splits[0] : 1;
+    const digits = step >= 1 ? 0 : Math.max(2, Math.ceil(-Math.log10(step) - 1e-9));
+    return splits.map((value) => `$${value.toFixed(digits)}`);
+  };
+
   // Bars on top of each other: each series is drawn from the sum of those after it.
   const stacked = (data) => {
     const top = Math.max(0, ...data.costs.total.map((value) => value ?? 0));
@@ -32,7 +39,7 @@
       data: [xs, ...order.map((n) => layers[n])],
       options: {
         scales: { x: { range: (_, low, high) => [low - 43200, high + 43200] }, y: { range: [0, top * 1.08 || 1] } },
-        axes: [axis(dates), axis((_, splits) => splits.map((value) => `$${value < 10 ? value.toFixed(2) : value.toFixed(0)}`), { size: 56 })],
+        axes: [axis(dates), axis(dollars, { size: 56 })],
         series: [{ label: "Day", value: (_, at) => (at ? new Date(at * 1000).toDateString() : "–") }, ...order.map((n) => ({
           label: data.names[n] || "unknown", fill: color(PALETTE[n % PALETTE.length]), width: 0, paths: bars, points: { show: false },
           value: (_, __, ___, at) => (at == null ? "–" : `$${(data.costs.names[n][at] ?? 0).toFixed(4)}`),
