@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import entry_points
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 import spanlore
+from spanlore.terminal import tell
 
 GROUP = "spanlore.commands"
+
+
+class _Commands(TyperGroup):
+    """A group that tells what each of its commands is for in whole words: Click cuts at the end of the line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Name and first sentence of each, wrapped."""
+        known = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(1000)) for name, one in known if one is not None and not one.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
 
 
 def build() -> typer.Typer:
@@ -21,6 +36,7 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
+        cls=_Commands,
     )
 
     @app.callback(invoke_without_command=True)
@@ -40,7 +56,15 @@ def build() -> typer.Typer:
                 raise
             continue
         add(app)
+    _in_whole_words(app)
     return app
+
+
+def _in_whole_words(app: typer.Typer) -> None:
+    for known in app.registered_groups:
+        if known.typer_instance is not None:
+            known.typer_instance.info.cls = _Commands
+            _in_whole_words(known.typer_instance)
 
 
 def group(app: typer.Typer, name: str, meaning: str) -> typer.Typer:
@@ -62,5 +86,5 @@ def main() -> None:
 
         if not isinstance(error, SettingsError):
             raise
-        typer.echo(f"spanlore: {error}", err=True)
+        tell(f"spanlore: {error}")
         sys.exit(2)

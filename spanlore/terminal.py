@@ -8,7 +8,9 @@ override could make a command read as another (CVE-2021-42574).
 from __future__ import annotations
 
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +45,33 @@ def write(text: str) -> None:
     """Prints plain text and a line feed to stdout, harmless."""
     _take_every_character()
     sys.stdout.write(harmless(text) + "\n")
+
+
+COLUMNS: Final = 80
+"""Messages are no wider than this, however wide the terminal is."""
+
+
+def tell(message: str) -> None:
+    """One message to the user, to stderr, harmless. On a terminal it is broken between words; elsewhere a line of it
+    stays a line, so that a script can look for its words."""
+    text = harmless(message)
+    if sys.stderr.isatty():
+        width = min(COLUMNS, shutil.get_terminal_size((COLUMNS, 24)).columns)
+        text = "\n".join(_broken(line, width) for line in text.split("\n"))
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _broken(line: str, width: int) -> str:
+    lead = line[: len(line) - len(line.lstrip(" "))]
+    pieces = textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=lead,
+        break_long_words=False,  # paths and commands can be copied
+        break_on_hyphens=False,
+    )
+    return "\n".join(pieces)
 
 
 class _Harmless:

@@ -213,10 +213,10 @@ def test_words_are_remembered(browser: Browser, told: Told) -> None:
         page.click("text=Edit the text")
         page.fill("textarea", "Screenshots of the shelf lie in docs/pictures.")
         page.click("text=Save")
-        page.click("button:has-text('Undo edited')")
+        page.click("button:has-text('Undo “edited”')")
         expect(page.locator(".done")).to_contain_text("Taken back")
         expect(page.locator("h1")).to_contain_text("lie in docs/shelf")
-        page.click("button:has-text('Undo added')")
+        page.click("button:has-text('Undo “added”')")
         expect(page.locator(".chip.retired")).to_be_visible()
         expect(page.locator("button:has-text('Undo')")).to_have_count(0)
 

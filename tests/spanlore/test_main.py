@@ -1,10 +1,14 @@
 """The command that starts everything."""
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import spanlore
@@ -59,3 +63,21 @@ def test_groups_are_shared() -> None:
 
     assert group(app, "bench", "a") is group(app, "bench", "b")
     assert group(app, "bench", "a") is not group(app, "eval", "c")
+
+
+def _helps(command: Any, path: tuple[str, ...], parent: Any = None) -> Iterator[tuple[str, str]]:
+    context = command.make_context(path[-1], [], parent=parent, resilient_parsing=True, terminal_width=80)
+    yield " ".join(path), command.get_help(context)
+    for name in getattr(command, "commands", {}):
+        yield from _helps(command.get_command(context, name), (*path, name), context)
+
+
+def test_every_help_reads_at_80_columns() -> None:
+    """No line is wider, and no sentence is cut off with dots."""
+    shown = dict(_helps(get_command(build()), ("spanlore",)))
+
+    assert len(shown) > 60
+    for path, text in shown.items():
+        for line in text.splitlines():
+            said = re.sub(r"[\w\]}]\.\.\.", "", line) if line.startswith(("Usage:", "  agent", "  [PATH]")) else line
+            assert len(line) <= 80 and "…" not in said and "..." not in said, (path, line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from spanlore.terminal import harmless, show, write
+from spanlore.terminal import harmless, show, tell, write
 
 HOSTILE = "a\x1b]52;c;ZXZpbA==\x07b\x1b[2Jc\x9bd\u202ee\rf"
 SEEN = "a�]52;c;ZXZpbA==�b�[2Jc�d�e�f"
@@ -70,3 +71,33 @@ def test_any_stdout_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     write("fine")
 
     assert stream.getvalue() == "fine\n"
+
+
+def _on_a_terminal(message: str, columns: int) -> list[str]:
+    ours, theirs = os.openpty()
+    program = "import sys; from spanlore.terminal import tell; tell(sys.argv[1])"
+    environ = {"PATH": "", "COLUMNS": str(columns), "PYTHONUTF8": "1"}
+    subprocess.run([sys.executable, "-c", program, message], env=environ, stderr=theirs, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    return shown.replace("\r\n", "\n").rstrip("\n").split("\n")
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(40, 40), (80, 80), (300, 80)])
+def test_messages_are_broken_between_words(columns: int, widest: int) -> None:
+    """On a terminal, at its width and at 80 columns at most; a path stays whole, and indented lines stay indented."""
+    path = "/a/path-that/is-longer/than/any/of/the/terminals" * 2
+    words = "  the store of this machine can not be opened, since another daemon has it; stop that one first"
+    shown = _on_a_terminal(f"spanlore: {path} is away\n{words}", columns)
+
+    assert " ".join(line.strip() for line in shown) == f"spanlore: {path} is away {words.strip()}"
+    assert all(len(line) <= widest for line in shown if path not in line)
+    assert len([line for line in shown if line.startswith("  ")]) == (3 if widest == 40 else 2)
+
+
+def test_a_message_in_a_pipe_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A script can look for its words; what would act on the terminal is replaced there, too."""
+    tell("word " * 100 + HOSTILE)
+
+    assert capsys.readouterr().err == "word " * 100 + SEEN + "\n"

@@ -61,13 +61,21 @@ class Visitor:
 
 @contextmanager
 def visiting(
-    browser: Browser, login_url: str, *, dark: bool = False, width: int = 1440, height: int = 900
+    browser: Browser,
+    login_url: str,
+    *,
+    dark: bool = False,
+    width: int = 1440,
+    height: int = 900,
+    bypass_csp: bool = False,
 ) -> Iterator[Visitor]:
-    """A visitor who has logged in; at the end nothing may have gone wrong, and nothing elsewhere."""
+    """A visitor who has logged in; at the end nothing may have gone wrong, and nothing elsewhere. `bypass_csp` turns
+    the page's content security policy off: what it would have stopped happens."""
     context = browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if dark else "light",
         reduced_motion="reduce",
+        bypass_csp=bypass_csp,
     )
     origin = "/".join(login_url.split("/")[:3])
     visitor = Visitor(context, origin)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from spanlore.genai.inference import CallClass, Dialect, Inference, InferenceError, Usage
-from spanlore.genai.messages import Message, Reasoning, Role, Text, ToolCall, ToolResult
+from spanlore.genai.messages import Message, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from spanlore.spans.encode import encode
 from spanlore.spans.ids import conversation_id_of, inference_span_id, tool_span_id, trace_id_of, turn_span_id
 from spanlore.spans.place import (
@@ -66,6 +66,7 @@ class Teller:
     _step: int = -1
     _human: tuple[HumanMessage, ...] = ()
     _prompt: str = ""
+    _attached: tuple[Part, ...] = ()
     _began_ns: int = 0
     _counts: list[int] = field(default_factory=lambda: [0, 0, 0])
     _answers: list[ToolExecution] = field(default_factory=list)
@@ -80,8 +81,14 @@ class Teller:
     def _seed(self) -> str:
         return f"{self.session_id}/{self.agent}/{self._turn}"
 
-    def turn(self, prompt: str, wait_s: float = 0) -> Teller:
-        """The user says something."""
+    @property
+    def prompt(self) -> str:
+        """What the user said last."""
+        return self._prompt
+
+    def turn(self, prompt: str, wait_s: float = 0, attached: tuple[Part, ...] = ()) -> Teller:
+        """The user says something, and shows what is `attached`."""
+        self._attached = attached
         self.now_ns += int(wait_s * SECOND_NS)
         self._turn, self._prompt, self._began_ns, self._counts = self._turn + 1, prompt, self.now_ns, [0, 0, 0]
         self._human = (HumanMessage(Channel.USER_MESSAGE, prompt),)
@@ -110,7 +117,7 @@ class Teller:
         self._counts[2] += sum(one.outcome is Outcome.FAILURE for one in did)
         said = (*((Reasoning(reasoning),) if reasoning else ()), *((Text(text),) if text else ()), *calls)
         new = tuple(Message(Role.USER, (one.result,)) for one in answered if one.result is not None)
-        prompt = (Message(Role.USER, (Text(self._prompt),)),) if self._human else ()
+        prompt = (Message(Role.USER, (Text(self._prompt), *self._attached)),) if self._human else ()
         turns: tuple[Turn, ...] = ()
         if end:
             trace, span = trace_id_of(self.conversation, self._seed), turn_span_id(self.conversation, self._seed)

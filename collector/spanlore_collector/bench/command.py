@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from spanlore.main import group
+from spanlore.terminal import tell
 
 
 def register(app: typer.Typer) -> None:
@@ -86,6 +87,6 @@ def _numbers(text: str) -> tuple[int, ...]:
     except ValueError:
         numbers = (0,)
     if min(numbers) < 512:
-        typer.echo(f"spanlore: --spans is one number or several, each at least 512, not {text!r}", err=True)
+        tell(f"spanlore: --spans is one number or several, each at least 512, not {text!r}")
         raise typer.Exit(2)
     return numbers

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import typer
 
 from spanlore import completion
-from spanlore.terminal import harmless, show
+from spanlore.terminal import harmless, show, tell
 from spanlore_collector.bench import command as bench
 from spanlore_collector.cli import store as store_commands
 from spanlore_collector.cli.formats import Format
@@ -77,9 +77,9 @@ def sessions(
     elif rows:
         show(rendering.session_table(rows, time.time_ns()))
     elif any(asked.values()):
-        typer.echo("No sessions like that. `spanlore sessions` shows all.", err=True)
+        tell("No sessions like that. `spanlore sessions` shows all.")
     else:
-        typer.echo("No sessions yet. Start one with: spanlore run -- claude", err=True)
+        tell("No sessions yet. Start one with: spanlore run -- claude")
 
 
 def session(
@@ -124,7 +124,7 @@ def session(
         if left:
             show(rendering.left_view(left, whole_session=False))
         if not tree:
-            typer.echo("Nothing like that happened in it.", err=True)
+            tell("Nothing like that happened in it.")
 
 
 def _tell_what_is_left(kept: dict[str, Any], export: Format | None, *, as_json: bool) -> None:
@@ -168,7 +168,7 @@ def search(
     elif rows:
         show(rendering.hits_view(rows, wanted.words, time.time_ns()))
     else:
-        typer.echo("Nothing like that was said.", err=True)
+        tell("Nothing like that was said.")
 
 
 def watch(
@@ -274,7 +274,7 @@ def _store() -> Iterator[SessionSource]:
         with reader:
             yield reader
     except StoreUnavailableError as error:
-        typer.echo(f"spanlore: {error}", err=True)
+        tell(f"spanlore: {error}")
         raise typer.Exit(EXIT_NOT_RUNNING) from None
     except QueryFailedError as error:
         if "AUTHENTICATION_FAILED" in str(error):
@@ -289,12 +289,12 @@ def _refuse(prefix: str, found: list[str]) -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"spanlore: {message}", err=True)
+    tell(f"spanlore: {message}")
     raise typer.Exit(EXIT_FAULT)
 
 
 def _usage(message: str) -> NoReturn:
-    typer.echo(f"spanlore: {message}", err=True)
+    tell(f"spanlore: {message}")
     raise typer.Exit(EXIT_USAGE)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from spanlore.main import group
-from spanlore.terminal import write
+from spanlore.terminal import tell, write
 
 if TYPE_CHECKING:
     from spanlore.settings import Settings
@@ -50,17 +50,20 @@ def status(as_json: bool = _JSON) -> None:
             store = {"url": where.label, **figures_of(client)}
     names = [name for name, _ in migrations()]
     store["migrations_waiting"] = [name for name in names if name not in store["migrations"]]
-    write(f"{store['url']}, ClickHouse {store['engine_version']}")
-    write(f"  {'table':<36}{'rows':>14}{'MB':>12}{'parts':>8}")
+    _line(as_json, f"{store['url']}, ClickHouse {store['engine_version']}")
+    _line(as_json, f"  {'table':<36}{'rows':>14}{'MB':>12}{'parts':>8}")
     for table, held in store["tables"].items():
-        write(f"  {table:<36}{held['rows']:>14,}{held['bytes'] / 1e6:>12,.1f}{held['parts']:>8}")
+        _line(as_json, f"  {table:<36}{held['rows']:>14,}{held['bytes'] / 1e6:>12,.1f}{held['parts']:>8}")
     if content := store.get("content_bytes"):
         on_disk = sum(held["bytes"] for held in store["tables"].values())
-        write(f"  content: {content / 1e6:,.1f} MB of text; all tables take {on_disk / content:.2f} of that on disk")
+        _line(
+            as_json,
+            f"  content: {content / 1e6:,.1f} MB of text; all tables take {on_disk / content:.2f} of that on disk",
+        )
     for table, share in store.get("filling", {}).items():
-        write(f"  {table} is being filled with what an older version stored: {share:.0%}")
+        _line(as_json, f"  {table} is being filled with what an older version stored: {share:.0%}")
     waiting = ", ".join(store["migrations_waiting"]) or "none"
-    write(f"  migrations: {len(store['migrations'])} applied, waiting: {waiting}")
+    _line(as_json, f"  migrations: {len(store['migrations'])} applied, waiting: {waiting}")
     _finish(store, as_json=as_json)
 
 
@@ -83,7 +86,7 @@ def migrate(
     with _client(is_new=True) as (client, where, _):
         applied = migrating.migrate(client, where.database, name)
         backfill.fill(client, _tell_filling, name)
-    write("\n".join(f"applied {one}" for one in applied) or "nothing to apply: the store is up to date")
+    _line(as_json, "\n".join(f"applied {one}" for one in applied) or "nothing to apply: the store is up to date")
     _finish({"applied": applied}, as_json=as_json)
 
 
@@ -110,12 +113,12 @@ def retention(
         }
         for table, days in now.items()
     ]
-    write(f"{'table':<36}{'tier':<6}{'kept':>12}{'by settings':>14}")
+    _line(as_json, f"{'table':<36}{'tier':<6}{'kept':>12}{'by settings':>14}")
     for row in rows:
         kept = _kept(row["days"])
-        write(f"{row['table']:<36}{row['tier']:<6}{kept:>12}{_kept(row['days_by_settings']):>14}")
+        _line(as_json, f"{row['table']:<36}{row['tier']:<6}{kept:>12}{_kept(row['days_by_settings']):>14}")
     if changed:
-        write(f"changed: {', '.join(changed)}; rows go with the next merges")
+        _line(as_json, f"changed: {', '.join(changed)}; rows go with the next merges")
     _finish({"tables": rows, "changed": changed}, as_json=as_json)
 
 
@@ -131,15 +134,15 @@ def compact(as_json: bool = _JSON) -> None:
         with _client() as (client, _, cluster):
             gone = prune_content(client, cluster)
             for table in merge(client, cluster, left):
-                typer.echo(f"merging {table}", err=True)
+                tell(f"merging {table}")
                 tables.append(table)
         done = {"tables": tables, "too_large": left, "content_deleted": gone}
     merged = len(done["tables"]) - len(done["too_large"])
-    write(f"{merged} tables merged, {done['content_deleted']} rows of content deleted")
+    _line(as_json, f"{merged} tables merged, {done['content_deleted']} rows of content deleted")
     if done["too_large"]:
         names = ", ".join(done["too_large"])
-        write(f"left in several parts, since the embedded engine has not the memory for one: {names}")
-        write("  That is no harm: they are read as before, and merged as far as they can be by themselves.")
+        _line(as_json, f"left in several parts, since the embedded engine has not the memory for one: {names}")
+        _line(as_json, "  That is no harm: they are read as before, and merged as far as they can be by themselves.")
     _finish(done, as_json=as_json)
 
 
@@ -157,7 +160,7 @@ def export(
         manifest = transfer.export(client, folder, form, progress)
     found = json.loads(manifest.read_bytes())
     rows = sum(table["rows"] for table in found["tables"])
-    write(f"{rows:,} rows of {len(found['tables'])} tables in {len(found['files'])} files, {folder}")
+    _line(as_json, f"{rows:,} rows of {len(found['tables'])} tables in {len(found['files'])} files, {folder}")
     _finish({"manifest": str(manifest), "rows": rows, "files": len(found["files"])}, as_json=as_json)
 
 
@@ -173,7 +176,7 @@ def import_(
         migrate_store(client, where.database, cluster)
         tables = transfer.load(folder, client, lambda name, rows: typer.echo(f"read {name} ({rows:,} rows)", err=True))
     rows = sum(table.rows for table in tables)
-    write(f"{rows:,} rows of {len(tables)} tables read, and found equal to what was exported")
+    _line(as_json, f"{rows:,} rows of {len(tables)} tables read, and found equal to what was exported")
     _finish({"rows": rows, "tables": {table.table: table.rows for table in tables}}, as_json=as_json)
 
 
@@ -196,8 +199,10 @@ def move(
         migrate_store(other, target.database, cluster)
         tables = transfer.copy(client, other, progress)
     rows = sum(table.rows for table in tables)
-    write(f"{rows:,} rows of {len(tables)} tables copied to {target.label}, and found equal")
-    write("Set SPANLORE_CLICKHOUSE_URL to it (and SPANLORE_COLLECTOR_CLUSTER for a cluster), then `spanlore up`.")
+    _line(as_json, f"{rows:,} rows of {len(tables)} tables copied to {target.label}, and found equal")
+    _line(
+        as_json, "Set SPANLORE_CLICKHOUSE_URL to it (and SPANLORE_COLLECTOR_CLUSTER for a cluster), then `spanlore up`."
+    )
     _finish({"rows": rows, "tables": {table.table: table.rows for table in tables}}, as_json=as_json)
 
 
@@ -248,7 +253,7 @@ def _filled_client(target: Store | None = None) -> Iterator[Connection]:
 
 def _tell_filling(progress: Sequence[Progress]) -> None:
     for one in progress:
-        typer.echo(f"filling {one.table}: {one.share:.0%}", err=True)
+        tell(f"filling {one.table}: {one.share:.0%}")
 
 
 @contextmanager
@@ -291,8 +296,13 @@ def _kept(days: int) -> str:
 
 
 def _refuse(message: str, code: int = EXIT_FAULT) -> None:
-    typer.echo(f"spanlore: {message}", err=True)
+    tell(f"spanlore: {message}")
     raise typer.Exit(code)
+
+
+def _line(as_json: bool, text: str) -> None:
+    if not as_json:
+        write(text)
 
 
 def _finish(result: dict[str, Any], *, as_json: bool) -> None:

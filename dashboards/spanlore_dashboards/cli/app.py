@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from spanlore.main import group
+from spanlore.terminal import tell
 from spanlore_dashboards.bench import command as bench
 
 if TYPE_CHECKING:
@@ -135,5 +136,5 @@ def _store(url: str) -> Store:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"spanlore: {message}", err=True)
+    tell(f"spanlore: {message}")
     raise typer.Exit(code)

@@ -46,6 +46,20 @@ class Part:
         """Whether there is more than `text`."""
         return len(self.text) >= HEAD_CHARS
 
+    @property
+    def media(self) -> str:
+        """Of a picture or another file: what it was. Only its name, size and hash are kept. Empty for anything else."""
+        if self.type not in ("blob", "uri"):
+            return ""
+        try:
+            told = orjson.loads(self.text)
+        except orjson.JSONDecodeError:
+            return ""
+        modality = told.get("modality") or "file"
+        if self.type == "uri":
+            return f"{modality}, by its address"
+        return f"{modality} ({told.get('mime_type') or 'type not told'}, {told.get('size_bytes', 0) / 1000:,.1f} KB)"
+
 
 @dataclass(frozen=True, slots=True)
 class SpanDetail:

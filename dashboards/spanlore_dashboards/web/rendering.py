@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -27,6 +28,8 @@ _TYPES: Final = {
     ".woff2": "font/woff2",
     ".png": "image/png",
 }
+_TERMINAL: Final = re.compile("\x1b\\[[0-9:;?]*[ -/]*[@-~]|\r(?=\n)")
+"""ECMA-48 control sequences, which carry no text of their own; and the CR of CR LF."""
 MARKDOWN_CHARS: Final = 40_000
 """Longer texts are shown as they are."""
 
@@ -68,8 +71,14 @@ def environment(now_ns: Callable[[], int]) -> Environment:
 def _shown(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         # Most are names and numbers; asking that first halves the time of a long page.
-        return value if value.isascii() and value.isprintable() else harmless(value)
+        return value if value.isascii() and value.isprintable() else plain(value)
     return value
+
+
+def plain(text: str) -> str:
+    """Text of strangers to be read: a terminal's colours and cursor moves are left out, Windows' line ends are line
+    ends, and whatever else could act on its surroundings is replaced by a mark."""
+    return harmless(_TERMINAL.sub("", text))
 
 
 @cache
@@ -160,9 +169,9 @@ def _parser() -> MarkdownIt:
 
 def ticked(text: str) -> Markup:
     """Text in which `…` is code, as memories write commands."""
-    pieces = harmless(text).split("`")
+    pieces = plain(text).split("`")
     if len(pieces) % 2 == 0:
-        return Markup.escape(harmless(text))
+        return Markup.escape(plain(text))
     return Markup("").join(
         Markup("<code>{}</code>").format(piece) if n % 2 else Markup.escape(piece) for n, piece in enumerate(pieces)
     )
@@ -171,7 +180,7 @@ def ticked(text: str) -> Markup:
 def markdown(text: str) -> Markup:
     """Markdown as HTML; links open elsewhere and tell nothing of where they were."""
     if len(text) > MARKDOWN_CHARS:
-        return Markup("<pre>{}</pre>").format(harmless(text))
-    html: str = _parser().render(harmless(text))
+        return Markup("<pre>{}</pre>").format(plain(text))
+    html: str = _parser().render(plain(text))
     # The renderer made this HTML itself: what stood in the text is escaped, and only http(s) and mailto are links.
     return Markup(html.replace("<a href=", '<a target="_blank" rel="noopener noreferrer" href='))

@@ -20,7 +20,7 @@ IDLE_NS: Final = 5_000_000_000
 """Longer stretches in which nothing ran are cut out of the overview."""
 CUT_SHARE: Final = 0.012
 """Width of a cut in the overview, as a share of what is shown."""
-MAX_INDENT: Final = 7
+MAX_INDENT: Final = 15
 CHUNK_ROWS: Final = 100
 """Rows of a turn that are drawn, or fetched later, at once."""
 SHOWN_ROWS: Final = 120

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spanlore.main import group
+from spanlore.terminal import tell
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +25,7 @@ def mine(
 
     words = sizes.split(",")
     if not all(word.strip().isdecimal() and int(word) >= 100 for word in words):
-        typer.echo(f"spanlore: --spans is one number or several, each at least 100, not {sizes!r}", err=True)
+        tell(f"spanlore: --spans is one number or several, each at least 100, not {sizes!r}")
         raise typer.Exit(2)
     result = measure([int(word) for word in words])
     typer.echo(table(result))

@@ -11,7 +11,7 @@ import click
 import typer
 
 from spanlore import completion
-from spanlore.terminal import write
+from spanlore.terminal import tell, write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, length_of, one_of, print_json
 from spanlore_extractor.cli.speaker import desk, only_the_user, speaking_agent, tell_waiting
 
@@ -72,15 +72,15 @@ def remember(
         changed = [memory_to_json(operation.memory) for operation in operations]
         print_json({"memory": changed[0] if changed else None, "superseded": changed[1:]})
     elif not operations:
-        typer.echo("That is remembered already.", err=True)
+        tell("That is remembered already.")
     else:
         made = operations[0].memory
         write(f"{made.id}  {made.text}")
         if made.status is Status.QUARANTINED:
-            typer.echo(f"spanlore: it is kept, but no agent is shown it: {made.note}.", err=True)
+            tell(f"spanlore: it is kept, but no agent is shown it: {made.note}.")
         _tell_superseded(operations)
     if redacted.count:
-        typer.echo(f"spanlore: {redacted.count} secret(s) were replaced before it was kept.", err=True)
+        tell(f"spanlore: {redacted.count} secret(s) were replaced before it was kept.")
 
 
 def _propose(agent: str, text: str, scope: str, until_ns: int, as_json: bool) -> None:
@@ -99,7 +99,7 @@ def _propose(agent: str, text: str, scope: str, until_ns: int, as_json: bool) ->
         write(f"{done['memory']['id']}  {done['memory']['text']}")
     tell_waiting(agent, done["note"])
     if done["secrets_replaced"]:
-        typer.echo(f"spanlore: {done['secrets_replaced']} secret(s) were replaced before it was kept.", err=True)
+        tell(f"spanlore: {done['secrets_replaced']} secret(s) were replaced before it was kept.")
 
 
 def edit(
@@ -145,7 +145,7 @@ def edit(
     if agent:
         tell_waiting(agent, f"{memory.id} stays as it is; {told_of(operations[0].memory if operations else None)}")
     if after.status is Status.QUARANTINED:
-        typer.echo(f"spanlore: no agent is shown it: {after.note}.", err=True)
+        tell(f"spanlore: no agent is shown it: {after.note}.")
     _tell_superseded(operations)
 
 
@@ -244,7 +244,9 @@ def undo(
     if as_json:
         print_json({"dry_run": dry_run, "memories": [memory_to_json(item.memory) for item in operations]})
         return
-    write(f"{len(operations)} memories {'would be' if dry_run else 'are'} as before ({operations[0].reason}):")
+    what = "1 memory" if len(operations) == 1 else f"{len(operations)} memories"
+    verb = "would be" if dry_run else "is" if len(operations) == 1 else "are"
+    write(f"{what} {verb} as before ({operations[0].reason}):")
     for item in operations:
         write(f"{item.memory.id}  {item.memory.status.value}  {item.memory.text}")
 
@@ -271,4 +273,4 @@ def _pin(memory_id: str, pinned: bool, as_json: bool) -> None:
 
 def _tell_superseded(operations: Sequence[Operation]) -> None:
     for operation in operations[1:]:
-        typer.echo(f"spanlore: {operation.memory.id} is superseded: {operation.memory.text}", err=True)
+        tell(f"spanlore: {operation.memory.id} is superseded: {operation.memory.text}")

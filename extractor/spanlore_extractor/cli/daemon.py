@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 
 from spanlore import completion
+from spanlore.terminal import tell
 
 if TYPE_CHECKING:
     from spanlore.memory.memory import Memory
@@ -118,7 +119,7 @@ def length_of(word: str, option: str) -> int:
 
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a message."""
-    typer.echo(f"spanlore: {message}", err=True)
+    tell(f"spanlore: {message}")
     raise typer.Exit(code)
 
 

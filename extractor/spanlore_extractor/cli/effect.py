@@ -10,7 +10,7 @@ import typer
 from spanlore import completion
 from spanlore.figures import cost as money
 from spanlore.figures import short_count
-from spanlore.terminal import show
+from spanlore.terminal import show, tell
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, print_json
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def effect(
     with daemon() as (reader, client):
         known = [memory for memory in client.memories() if memory.id.startswith(memory_id)]
         if memory_id and not known:
-            typer.echo(f"spanlore: there is no memory {memory_id!r}. `spanlore memories --all` lists them.", err=True)
+            tell(f"spanlore: there is no memory {memory_id!r}. `spanlore memories --all` lists them.")
             raise typer.Exit(WRONG)
         ids = [memory.id for memory in known] if memory_id else []
         effects = estimates(read_units(reader, known, ids))
@@ -89,7 +89,7 @@ def cost(
     from spanlore_collector.store.ledgers import BY, read_costs
 
     if by not in BY:
-        typer.echo(f"spanlore: --by is one of {', '.join(BY)}, not {by!r}.", err=True)
+        tell(f"spanlore: --by is one of {', '.join(BY)}, not {by!r}.")
         raise typer.Exit(USAGE)
     with daemon() as (reader, _):
         rows = read_costs(reader, by, time.time_ns() - days * 86_400_000_000_000)
@@ -98,7 +98,7 @@ def cost(
     elif rows:
         show(cost_view(rows, by))
     else:
-        typer.echo(f"Nothing was recorded in the last {days} days.", err=True)
+        tell(f"Nothing was recorded in the last {days} days.")
 
 
 def memory_to_json(

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from spanlore.main import group
-from spanlore.terminal import write
+from spanlore.terminal import tell, write
 
 
 def register(app: typer.Typer) -> None:
@@ -34,12 +34,12 @@ def detectors(
     from spanlore_extractor.evaluation.detectors import evaluate, table
 
     if not (folder / "labels.jsonl").is_file():
-        typer.echo(f"spanlore: there is no labels.jsonl in {folder}", err=True)
+        tell(f"spanlore: there is no labels.jsonl in {folder}")
         raise typer.Exit(2)
     try:
         result = evaluate(folder)
     except (OSError, ValueError, KeyError) as error:
-        typer.echo(f"spanlore: can't read the labelled sessions of {folder}: {error!r}", err=True)
+        tell(f"spanlore: can't read the labelled sessions of {folder}: {error!r}")
         raise typer.Exit(1) from None
     typer.echo(table(result))
     if as_json:
@@ -72,7 +72,7 @@ def memories(
     from spanlore_extractor.evaluation.corpus import memories_of, rows_of
 
     if not (folder / "sessions").is_dir():
-        typer.echo(f"spanlore: there is no folder sessions in {folder}", err=True)
+        tell(f"spanlore: there is no folder sessions in {folder}")
         raise typer.Exit(2)
     corpus = memories_of(folder, Redactor())
     rows = rows_of(corpus)
@@ -80,7 +80,7 @@ def memories(
         write(f"{row['status']}  {row['kind']}  sessions: {row['sessions']}  {row['scope'][-40:]}")
         for line in textwrap.wrap(row["text"], 76):
             write(f"    {line}")
-    typer.echo(f"{corpus.sessions} sessions, {corpus.candidates} candidates, {len(rows)} memories", err=True)
+    tell(f"{corpus.sessions} sessions, {corpus.candidates} candidates, {len(rows)} memories")
     if as_json:
         counts = {"sessions": corpus.sessions, "candidates": corpus.candidates, "skipped_files": corpus.skipped}
         typer.echo(json.dumps({"bench": "eval memories", "rows": rows, **counts}))
@@ -108,7 +108,7 @@ def hinted(
     from spanlore_extractor.evaluation import hinting
 
     if not (folder / "sessions").is_dir():
-        typer.echo(f"spanlore: there is no folder sessions in {folder}", err=True)
+        tell(f"spanlore: there is no folder sessions in {folder}")
         raise typer.Exit(2)
     result = hinting.evaluate(folder)
     if listing:

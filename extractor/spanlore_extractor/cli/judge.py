@@ -9,7 +9,7 @@ import typer
 
 from spanlore import completion
 from spanlore.main import group
-from spanlore.terminal import write
+from spanlore.terminal import tell, write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _tell_tried(tried: list[dict[str, Any]], where: str, as_json: bool) -> None:
         print_json({**{key: value for key, value in tried[0].items() if key != "prompt"}, "prompts": tried})
     for one in tried if not as_json else ():
         if one["trouble"]:
-            typer.echo(f"spanlore: {one['prompt']}: {where}: {one['trouble']}.", err=True)
+            tell(f"spanlore: {one['prompt']}: {where}: {one['trouble']}.")
             continue
         price = "price unknown" if one["cost_usd"] is None else f"${one['cost_usd']:.5f}"
         tokens = f"{one['input_tokens']} + {one['output_tokens']} tokens"
@@ -227,7 +227,7 @@ def prompt(
         print_json({"file": str(file), "agent": agent, "text": text, "is_added": bool(found.added_for(agent))})
     else:
         what = f"What you add for {agent}" if agent else "Your own version"
-        typer.echo(f"{what}: {file}", err=True)
+        tell(f"{what}: {file}")
         write(text)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanlore import completion
-from spanlore.terminal import show, write
+from spanlore.terminal import show, tell, write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, one_of, print_json, scopes_of
 from spanlore_extractor.cli.daemon import time_of as time_of_word
 
@@ -22,9 +22,9 @@ _Scope = Annotated[
     str,
     typer.Option(help="Scope key, `user`, or `repo` for this repository.", autocompletion=completion.scopes),
 ]
-_Status = Annotated[str, typer.Option(help="Only of this status: active, trial, candidate, quarantined, …")]
-_Kind = Annotated[str, typer.Option(help="Only of this kind: usage, environment, correction, explicit, …")]
-_Category = Annotated[str, typer.Option(help="Only of this category: convention, dependency, file_pattern, …")]
+_Status = Annotated[str, typer.Option(help="Only of this status, such as active, trial or quarantined.")]
+_Kind = Annotated[str, typer.Option(help="Only of this kind, such as usage, environment or correction.")]
+_Category = Annotated[str, typer.Option(help="Only of this category, such as convention or dependency.")]
 _AsOf = Annotated[str, typer.Option(help="As they were recorded then: a date, a time, or an age such as 7d.")]
 
 
@@ -78,7 +78,7 @@ def listing(
     else:
         where = "" if scopes is None else f" for {' or '.join(sorted(scopes))}"
         what = " of that kind, status or category" if kind or status or category else ""
-        typer.echo(f"Nothing is remembered{where}{what} yet. `spanlore mine` learns from recorded sessions.", err=True)
+        tell(f"Nothing is remembered{where}{what} yet. `spanlore mine` learns from recorded sessions.")
 
 
 def _wanted(memories: Iterable[Memory], kind: str, status: str, category: str, everything: bool) -> list[Memory]:
@@ -134,7 +134,7 @@ def check(as_json: Json = False) -> None:
         changed = [{"reason": item.reason, "memory": memory_to_json(item.memory)} for item in operations]
         print_json({"scope": place.scope, "looked_at": len(known), "changed": changed})
         return
-    write(f"{len(known)} memories of {place.scope}, {len(operations)} changed.")
+    write(f"{len(known)} {'memory' if len(known) == 1 else 'memories'} of {place.scope}, {len(operations)} changed.")
     for item in operations:
         write(f"{item.memory.id}  {item.reason}\n    {item.memory.text}")
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from spanlore import completion
+from spanlore.terminal import tell
 from spanlore_extractor.cli.daemon import NOT_RUNNING, USAGE, WRONG, Json, fail, here
 
 TIMEOUT_S = 10.0
@@ -33,10 +34,10 @@ def recall(
     agent: Annotated[
         str,
         typer.Option(
-            help="Also what holds only for this agent: claude-code, codex, …", autocompletion=completion.agents
+            help="Also what holds only for this agent, such as claude-code.", autocompletion=completion.agents
         ),
     ] = "",
-    kind: Annotated[str, typer.Option(help="Only of this kind: usage, environment, correction, …")] = "",
+    kind: Annotated[str, typer.Option(help="Only of this kind, such as usage, environment or correction.")] = "",
     path: Annotated[str, typer.Option(help="Only what names this file or directory, from the repository's root.")] = "",
     branch: Annotated[str, typer.Option(help="Leave out what was learned on other branches.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 8,
@@ -63,10 +64,10 @@ def recall(
     from spanlore.terminal import write
 
     if document["backend"] == "none":
-        typer.echo("recall.backend is none, so nothing is looked up. Ask with --backend keyword.", err=True)
+        tell("recall.backend is none, so nothing is looked up. Ask with --backend keyword.")
         return
     if not shown:
-        typer.echo(f"Nothing is known about that in {where}.", err=True)
+        tell(f"Nothing is known about that in {where}.")
         return
     write("\n".join(lines(shown, explain=explain)))
     if explain:

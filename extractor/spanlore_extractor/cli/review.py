@@ -9,7 +9,7 @@ import click
 import typer
 
 from spanlore import completion
-from spanlore.terminal import show, write
+from spanlore.terminal import show, tell, write
 from spanlore_extractor.cli.daemon import WRONG, Json, daemon, fail, one_of, print_json, scopes_of
 from spanlore_extractor.cli.speaker import only_the_user, speaking_agent
 
@@ -85,7 +85,8 @@ def review(
                 show(views.memory_table(queue))
             for row in denied:
                 write(f"{row['memory_id']} is contradicted by the user's own files or words, and was withheld there.")
-            write(f"{len(queue)} wait. `spanlore why ID` shows the evidence.")
+            how_many = {0: "Nothing waits for review.", 1: "1 waits."}.get(len(queue), f"{len(queue)} wait.")
+            write(f"{how_many} `spanlore why ID` shows the evidence." if queue else how_many)
         else:
             ask(reader, client, queue)
 
@@ -135,7 +136,7 @@ def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Oper
         try:
             return stated.edit(memory, text, known, time.time_ns()) if text else []
         except ValueError as error:
-            typer.echo(f"spanlore: {error}.", err=True)
+            tell(f"spanlore: {error}.")
     return []
 
 

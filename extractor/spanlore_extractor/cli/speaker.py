@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import typer
-
+from spanlore.terminal import tell
 from spanlore_extractor.cli.daemon import WRONG, fail
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def only_the_user(what: str) -> None:
 
 def tell_waiting(agent: str, note: str) -> None:
     """Why what was said is not shown to anybody yet."""
-    typer.echo(f"spanlore: called by {agent}, so these are an agent's words: {note}", err=True)
+    tell(f"spanlore: called by {agent}, so these are an agent's words: {note}")
 
 
 def desk() -> Desk:

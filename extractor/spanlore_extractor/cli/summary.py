@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanlore import completion
-from spanlore.terminal import write
+from spanlore.terminal import tell, write
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, here, print_json
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _show_digest(repository: str, branch: str, tokens: int, as_json: bool) -> No
         write(found.text())
     else:
         on = f" on branch {branch}" if branch else ""
-        typer.echo(f"Nothing was kept of sessions of {where}{on} yet; `spanlore mine` does it now.", err=True)
+        tell(f"Nothing was kept of sessions of {where}{on} yet; `spanlore mine` does it now.")
 
 
 def _repository(reader: Rows, given: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from spanlore.terminal import write
+from spanlore.terminal import tell, write
 
 
 def mine_file(path: Path, *, as_json: bool, with_left: bool) -> None:
@@ -23,10 +23,10 @@ def mine_file(path: Path, *, as_json: bool, with_left: bool) -> None:
     try:
         transcript = read_path(path)
     except UnknownFormatError as error:
-        typer.echo(f"spanlore: {path} is {error}", err=True)
+        tell(f"spanlore: {path} is {error}")
         raise typer.Exit(1) from None
     except OSError as error:
-        typer.echo(f"spanlore: can't read {path}: {error.strerror or error}", err=True)
+        tell(f"spanlore: can't read {path}: {error.strerror or error}")
         raise typer.Exit(1) from None
     uuids = {event.mark.line: event.mark.uuid for event in transcript.events if event.mark.uuid}
     findings = find_all(session_of(transcript, "path:unknown"), uuids, Redactor(), with_left=with_left)

@@ -128,12 +128,13 @@ def told(daemon: Daemon, paths: Paths) -> str:
     return "\n".join(
         [
             f"spanlore {daemon.version} is up (pid {daemon.pid}).",
-            f"  proxy         http://127.0.0.1:{daemon.proxy_port}   `spanlore run -- AGENT` leads an agent here",
+            f"  proxy         http://127.0.0.1:{daemon.proxy_port}   lead agents here: spanlore run -- AGENT",
             f"  OTLP and API  http://127.0.0.1:{daemon.collector_port}   token in {paths.token_file}",
-            f"  ClickHouse    http://127.0.0.1:{daemon.clickhouse_port}   read-only, any user, the token as password",
+            f"  ClickHouse    http://127.0.0.1:{daemon.clickhouse_port}   read-only; any user, password: the token",
             *([f"  web page      {page}"] if page else []),
             f"  logs          {paths.log_dir}",
-            "Look with `spanlore status`, `spanlore sessions`, `spanlore memories`; stop with `spanlore down`.",
+            "Look with `spanlore status`, `spanlore sessions`, `spanlore memories`;",
+            "stop with `spanlore down`.",
         ]
     )
 

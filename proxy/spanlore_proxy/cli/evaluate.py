@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from spanlore.main import group
+from spanlore.terminal import tell
 
 if TYPE_CHECKING:
     from spanlore_proxy.wire.dialect import Endpoint
@@ -43,7 +44,7 @@ def report(
 ) -> None:
     """Prints what `evaluate` finds in a folder of recordings; exit code 2 without one, 1 outside the budget."""
     if not folder.is_dir():
-        typer.echo(f"spanlore: {folder} is not a directory", err=True)
+        tell(f"spanlore: {folder} is not a directory")
         raise typer.Exit(2)
     result = evaluate(folder)
     typer.echo(table(result))
@@ -96,7 +97,7 @@ def evaluate(folder: Path) -> dict[str, Any]:
             exchanges = read_exchanges(path)
         except (MalformedRecordingError, OSError) as fault:
             unreadable += 1
-            typer.echo(f"spanlore: {path.name}: {fault}", err=True)
+            tell(f"spanlore: {path.name}: {fault}")
             continue
         for exchange in exchanges:
             endpoint = recognise_any(exchange.method, exchange.host, exchange.path)

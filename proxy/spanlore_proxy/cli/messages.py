@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import typer
+from spanlore.terminal import tell
 
 WRONG: Final = 1
 """Exit code: something is wrong."""
@@ -16,4 +16,4 @@ NOT_RUNNING: Final = 3
 
 def say(text: str) -> None:
     """One message to the user, marked as ours: an agent's own output goes to the same terminal."""
-    typer.echo(f"spanlore: {text}", err=True)
+    tell(f"spanlore: {text}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from spanlore.main import group
+from spanlore.terminal import tell
 
 if TYPE_CHECKING:
     from spanlore_proxy.closed_loop.loop import Arm
@@ -42,7 +43,7 @@ def register(app: typer.Typer) -> None:
             try:
                 arms = Loop(Path(folder), sessions, lambda line: typer.echo(line, err=True)).run()
             except (LoopError, RuntimeError) as error:
-                typer.echo(f"spanlore: {error}", err=True)
+                tell(f"spanlore: {error}")
                 raise typer.Exit(1) from None
         result = judge([row(arm) for arm in arms])
         typer.echo(table(result))

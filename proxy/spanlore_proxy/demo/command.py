@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from spanlore.terminal import tell
+
 if TYPE_CHECKING:
     from spanlore_proxy.demo.drivers import Driver
 
@@ -52,7 +54,7 @@ def demo(
             if as_json:
                 _print_json(report.to_json(findings, stage))
     except StageError as error:
-        typer.echo(f"spanlore demo: {error}", err=True)
+        tell(f"spanlore demo: {error}")
         raise typer.Exit(EXIT_FAULT) from None
     if not findings.is_good:
         raise typer.Exit(EXIT_FAULT)
@@ -63,13 +65,13 @@ def _driver(agent: Agent) -> Driver:
     from spanlore_proxy.demo.stage import missing_programs
 
     if missing := missing_programs():
-        typer.echo(f"spanlore demo needs {', '.join(missing)} on PATH", err=True)
+        tell(f"spanlore demo needs {', '.join(missing)} on PATH")
         raise typer.Exit(EXIT_USAGE)
     if agent is Agent.SCRIPTED:
         return ScriptedAgent()
     binary = find_claude(Path(__file__).parents[3])
     if binary is None:
-        typer.echo("spanlore demo: no `claude` on PATH; install Claude Code, or leave --agent out", err=True)
+        tell("spanlore demo: no `claude` on PATH; install Claude Code, or leave --agent out")
         raise typer.Exit(EXIT_USAGE)
     return ClaudeCode(binary)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from spanlore.main import group
+from spanlore.terminal import tell
 from spanlore_proxy.uptake.small_model import FOLDER, MODEL_FILE
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def register(app: typer.Typer) -> None:
                     )
                 )
             except (UptakeError, NoModelError, OSError) as error:
-                typer.echo(f"spanlore: {error}", err=True)
+                tell(f"spanlore: {error}")
                 raise typer.Exit(1) from None
             result = report(book.answers.values(), list(chosen), name)
         typer.echo(table(result))
@@ -104,5 +105,5 @@ def choose_moments(names: list[str]) -> list[Moment]:
 def _check(what: str, names: list[str], known: list[str]) -> None:
     for name in names:
         if name not in known:
-            typer.echo(f"spanlore: there is no {what} {name}; there are {', '.join(known)}", err=True)
+            tell(f"spanlore: there is no {what} {name}; there are {', '.join(known)}")
             raise typer.Exit(2)

@@ -1,8 +1,13 @@
 """One session and its spans."""
 
+import pytest
+
+from spanlore.genai.messages import Blob, Generic, Text, Uri, part_body
+from spanlore.genai.messages import Part as Said
 from spanlore_collector.store.reader import Reader
 from spanlore_dashboards.web.one_session import (
     RUNNING_NS,
+    Part,
     is_running,
     read_content,
     read_parts,
@@ -81,3 +86,18 @@ def test_running_is_what_moved_just_now() -> None:
     """By the newest span's end."""
     assert is_running({"end_time_ns": 1}, RUNNING_NS)
     assert not is_running({"end_time_ns": 1}, RUNNING_NS + 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "shown"),
+    [
+        (Blob("image", "image/png", "ab" * 16, 123_456), "blob", "image (image/png, 123.5 KB)"),
+        (Blob("document", None, "ab" * 16, 0), "blob", "document (type not told, 0.0 KB)"),
+        (Uri("image", "https://example.org/x.png"), "uri", "image, by its address"),
+        (Text("blob"), "text", ""),
+        (Generic("blob", 1), "blob", "file (type not told, 0.0 KB)"),
+    ],
+)
+def test_a_picture_is_named(said: Said, kind: str, shown: str) -> None:
+    """By what it was: it is not kept itself."""
+    assert Part("input", "user", kind, "", "", "h", 1, part_body(said)).media == shown

@@ -10,6 +10,7 @@ from spanlore_dashboards.web.rendering import (
     environment,
     markdown,
     percent,
+    plain,
     pretty_json,
     size,
     static_files,
@@ -46,9 +47,9 @@ def test_repositories_in_a_narrow_place() -> None:
 
 def test_text_of_strangers_stays_text() -> None:
     """HTML is escaped, and what would turn the page's words around is replaced."""
-    shown = environment(lambda: 0).from_string("{{ text }}").render(text="<b>\u202egnp.exe</b>\x1b[2J")
+    shown = environment(lambda: 0).from_string("{{ text }}").render(text="<b>\u202egnp.exe</b>\x1b]2J")
 
-    assert shown == "&lt;b&gt;\ufffdgnp.exe&lt;/b&gt;\ufffd[2J"
+    assert shown == "&lt;b&gt;\ufffdgnp.exe&lt;/b&gt;\ufffd]2J"
 
 
 @pytest.mark.parametrize(
@@ -115,3 +116,14 @@ def test_templates_have_nothing_inline() -> None:
         html = template.read_text()
 
         assert not re.search(r"\sstyle=|\son\w+=|<style|<script(?![^>]* src=)", html), template.name
+
+
+def test_output_of_a_terminal_is_read_without_its_codes() -> None:
+    """Colours and cursor moves are left out, as are carriage returns at ends of lines; what carries text of its own,
+    such as a window's title, stays to be seen, with a mark."""
+    output = "\x1b[31;1mFAILED\x1b[0m a\r\n\x1b[2K\x1b[1A50 %\r100 %\x1b[38:5:1m\x1b]0;title\x07"
+
+    assert plain(output) == "FAILED a\n50 %\ufffd100 %\ufffd]0;title\ufffd"
+    assert str(ticked("`\x1b[1mmake\x1b[m`")) == "<code>make</code>"
+    assert "<p>red</p>" in markdown("\x1b[31mred\x1b[0m")
+    assert "<script>" not in f"{ticked('<scr\x1b[0mipt>')} {markdown('<scr\x1b[0mipt>')}"

@@ -20,6 +20,10 @@
   });
   const dates = (_, splits) => splits.map((at) => new Date(at * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short" }));
 
+  const day = { label: "Day", value: (_, at) => (at ? new Date(at * 1000).toDateString() : "–") };
+
+  const inShort = (name) => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
+
   // As many digits as tell one line of the grid from the next.
   const dollars = (_, splits) => {
     const step = splits.length > 1 ? splits[1] - splits[0] : 1;
@@ -40,8 +44,8 @@
       options: {
         scales: { x: { range: (_, low, high) => [low - 43200, high + 43200] }, y: { range: [0, top * 1.08 || 1] } },
         axes: [axis(dates), axis(dollars, { size: 56 })],
-        series: [{ label: "Day", value: (_, at) => (at ? new Date(at * 1000).toDateString() : "–") }, ...order.map((n) => ({
-          label: data.names[n] || "unknown", fill: color(PALETTE[n % PALETTE.length]), width: 0, paths: bars, points: { show: false },
+        series: [day, ...order.map((n) => ({
+          label: inShort(data.names[n] || "unknown"), fill: color(PALETTE[n % PALETTE.length]), width: 0, paths: bars, points: { show: false },
           value: (_, __, ___, at) => (at == null ? "–" : `$${(data.costs.names[n][at] ?? 0).toFixed(4)}`),
         }))],
       },
@@ -52,7 +56,7 @@
     options: {
       axes: [axis(dates), axis((_, splits) => splits.map(show), { size: 50 })],
       series: [{ label: "When", value: (_, at) => (at ? when(new Date(at * 1000)) : "–") },
-        { label, stroke: color(name), width: 2, spanGaps: true, points: { size: 5, fill: color(name) }, value: (_, value) => (value == null ? "–" : show(value)) }],
+        { label, stroke: color(name), width: 2, spanGaps: true, points: { show: xs.length <= 100, size: 7, fill: color(name) }, value: (_, value) => (value == null ? "–" : show(value)) }],
     },
   });
 
@@ -77,7 +81,8 @@
       }
       const shares = answer.days.map((day) => { const [read, whole] = sums.get(day); return whole ? (100 * read) / whole : null; });
       const made = line("from the cache", answer.days.map(seconds), shares, "--c2", (value) => `${Math.round(value * 10) / 10} %`);
-      made.options.scales = { y: { range: [0, 100] } };
+      made.options.series[0] = day;
+      made.options.scales = { x: { range: (_, low, high) => [low - 43200, high + 43200] }, y: { range: [0, 100] } };
       return made;
     },
     overhead: (answer) => {
@@ -85,7 +90,7 @@
       const show = (value) => `${Math.round(value * 100) / 100} ms`;
       const made = line("p99", hours.map((row) => row.hour_s), hours.map((row) => row.p99_ns / 1e6), "--c4", show, (at) => at.toLocaleString("en-GB"));
       made.data.push(hours.map((row) => row.p50_ns / 1e6));
-      made.options.series.push({ ...made.options.series[1], label: "p50", stroke: color("--c1"), points: { size: 5, fill: color("--c1") } });
+      made.options.series.push({ ...made.options.series[1], label: "p50", stroke: color("--c1"), points: { ...made.options.series[1].points, fill: color("--c1") } });
       made.options.scales = { y: { range: (_, low, high) => [0, high * 1.1 || 1] } };
       return made;
     },
