@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -81,3 +82,21 @@ def test_every_help_reads_at_80_columns() -> None:
         for line in text.splitlines():
             said = re.sub(r"[\w\]}]\.\.\.", "", line) if line.startswith(("Usage:", "  agent", "  [PATH]")) else line
             assert len(line) <= 80 and "…" not in said and "..." not in said, (path, line)
+
+
+ASKS_THE_DAEMON = (
+    "sessions", "session abc", "search hello", "mine --dry-run", "memories", "why m-1", "pin m-1", "confirm m-1",
+    "forget m-1", "undo", "effect", "cost", "recall hello --scope user", "summary", "review", "watch --once",
+    "judge status", "notes status", "memories export",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ASKS_THE_DAEMON)
+def test_without_a_daemon_nothing_is_taken_for_data(words: str, tmp_path: Path) -> None:
+    """Exit code 3, one message that says what to do, and no word on stdout, as JSON or not."""
+    folders = {"SPANLORE_STATE_DIR": str(tmp_path / "state"), "SPANLORE_CONFIG_DIR": str(tmp_path / "config")}
+    for more in ([], ["--json"]):
+        done = CliRunner().invoke(build(), [*words.split(), *more], env=folders)
+
+        assert (done.exit_code, done.stdout) == (3, "")
+        assert re.fullmatch(r"spanlore: the daemon is not running.*; `spanlore up --detach` starts it\.\n", done.stderr)
