@@ -41,7 +41,9 @@ class Reply:
 class CollectorProcess:
     """Starts where `state_dir` says; the same directory again is the same store."""
 
-    def __init__(self, state_dir: Path, **environment: str) -> None:
+    def __init__(self, state_dir: Path, module: Sequence[str] = ("spanlore_collector",), **environment: str) -> None:
+        """`module` is what is run, with its arguments."""
+        self._module = module
         self.paths = Paths(state_dir / "config", state_dir)
         self._environment = child_environment(
             {
@@ -80,7 +82,7 @@ class CollectorProcess:
         """Starts the process without waiting until it listens."""
         self.log, self.port, self.clickhouse_port = [], 0, 0
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "spanlore_collector"], env=self._environment, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", *self._module], env=self._environment, stderr=subprocess.PIPE, text=True
         )
         self._reader = threading.Thread(target=self._read_log, daemon=True)
         self._reader.start()

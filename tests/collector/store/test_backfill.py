@@ -9,17 +9,14 @@ import pytest
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError
 
-from spanlore_collector.bench.sample import sample_spans
 from spanlore_collector.store import backfill
 from spanlore_collector.store.backfill import BackFill
 from spanlore_collector.store.client import Store
-from spanlore_collector.store.cluster import statements_for
-from spanlore_collector.store.inserting import COLUMNS, tables_of
-from spanlore_collector.store.migrate import _RECORD, migrate, migrations, statements
-from spanlore_collector.store.rows import rows_of
+from spanlore_collector.store.migrate import migrate
+from support.older_store import make, rows_by_table
 
 DATABASE = "older"
-TABLES = tables_of([rows_of(span, 1_790_000_000_000) for span in sample_spans(150, seed=45)])
+TABLES = rows_by_table(150, 150, seed=45)
 CONTENT = [(f"{number:032x}", f"text {number}", 6, 1_790_000_000_000 + number) for number in range(40)]
 
 
@@ -29,19 +26,7 @@ def older(store: Store) -> Iterator[Client]:
     if not store.path:
         pytest.skip("of embedded stores")
     with store.connect(database="default") as client:
-        client.command(f"CREATE DATABASE {DATABASE}")
-        client.database = DATABASE
-        version = client.server_version or ""
-        done = [name for name, _ in migrations() if name < "0040"]
-        scripts = [_RECORD, *(sql for name, sql in migrations() if name in done)]
-        for statement in (one for sql in scripts for one in statements(sql)):
-            for text in statements_for(statement, DATABASE, "", version):
-                client.command(text)
-        client.insert("migrations", [[name] for name in done], column_names=["name"])
-        for table, rows in TABLES.items():
-            if table not in ("texts", "session_facts") and rows:
-                client.insert(table, rows, column_names=COLUMNS[table])
-        client.insert("content", CONTENT, column_names=COLUMNS["texts"])
+        make(client, DATABASE, TABLES, CONTENT)
         yield client
         client.database = "default"
         client.command(f"DROP DATABASE {DATABASE} SYNC")
