@@ -41,7 +41,7 @@ def die_before(client: Client, words: str, count: int) -> None:
         seen(f"INSERT INTO {table}")
         return insert(table, *args, **named)
 
-    client.command, client.insert = mortal_command, mortal_insert
+    vars(client).update(command=mortal_command, insert=mortal_insert)
 
 
 def main(words: str, count: str) -> int:

@@ -62,6 +62,8 @@ def status(as_json: bool = _JSON) -> None:
         )
     for table, share in store.get("filling", {}).items():
         _line(as_json, f"  {table} is being filled with what an older version stored: {share:.0%}")
+    if failure := store.get("filling_failure"):
+        _line(as_json, f"  the last step of that failed, and is tried again: {failure}")
     waiting = ", ".join(store["migrations_waiting"]) or "none"
     _line(as_json, f"  migrations: {len(store['migrations'])} applied, waiting: {waiting}")
     _finish(store, as_json=as_json)
@@ -140,9 +142,11 @@ def compact(as_json: bool = _JSON) -> None:
     merged = len(done["tables"]) - len(done["too_large"])
     _line(as_json, f"{merged} tables merged, {done['content_deleted']} rows of content deleted")
     if done["too_large"]:
-        names = ", ".join(done["too_large"])
-        _line(as_json, f"left in several parts, since the embedded engine has not the memory for one: {names}")
-        _line(as_json, "  That is no harm: they are read as before, and merged as far as they can be by themselves.")
+        _line(as_json, "left in several parts, since the embedded engine has not the memory for one:")
+        for table in done["too_large"]:
+            _line(as_json, f"  {table}")
+        _line(as_json, "That is no harm: they are read as before, and merged by themselves as far as")
+        _line(as_json, "there is memory for it.")
     _finish(done, as_json=as_json)
 
 

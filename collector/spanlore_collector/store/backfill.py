@@ -13,6 +13,7 @@ on: facts are looked for where they are missing, texts by the pieces that are re
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -32,6 +33,9 @@ PIECE_BYTES: Final = 8 * 1024**2
 """Of content, uncompressed."""
 _WHOLE: Final = "*"
 """A piece that is all of it."""
+_NO_MERGE: Final = 1
+"""Bytes. A merge of what is to be moved is work for nothing, and of half a gigabyte of texts it took all memory there
+is, failed and began anew, while inserts were refused."""
 _DIGITS: Final = "0123456789abcdef"
 _COLUMNS: Final = "hash, body, bytes, first_seen"
 
@@ -166,7 +170,17 @@ def set_aside(client: Client, cluster: str = "") -> None:
     if cluster:
         client.command(f"INSERT INTO texts SELECT {_COLUMNS} FROM content WHERE hash NOT IN (SELECT hash FROM texts)")
     else:
+        bound_merges_of(client, "content", _NO_MERGE)
         client.command(f"RENAME TABLE content TO {BEFORE}")
+
+
+def bound_merges_of(client: Client, table: str, size_bytes: int = _NO_MERGE) -> None:
+    """Parts that are larger together are not merged any more; of a table that is there and has another bound."""
+    setting = f"max_bytes_to_merge_at_max_space_in_pool = {size_bytes}"
+    sql = "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {name:String}"
+    engine = client.query(sql, {"name": table}).result_rows
+    if engine and not re.search(rf"\b{setting}\b", engine[0][0]):
+        client.command(f"ALTER TABLE {table} MODIFY SETTING {setting}")
 
 
 def show_both(client: Client) -> None:

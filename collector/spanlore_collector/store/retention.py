@@ -14,7 +14,7 @@ from typing import Any
 
 from clickhouse_connect.driver.client import Client
 
-from spanlore_collector.store.backfill import is_moving
+from spanlore_collector.store.backfill import BEFORE, bound_merges_of, is_moving
 from spanlore_collector.store.client import is_out_of_memory
 from spanlore_collector.store.cluster import local_name, on_cluster
 
@@ -106,13 +106,10 @@ MAX_MERGED_FACTS_BYTES = 4 * 1024**2
 
 def bound_merges(client: Client) -> None:
     """Of the embedded engine. A merge of `session_facts` makes its sums anew, with all of them in memory: 0.3 KB a row
-    (a million rows don't fit). Beyond the bound the sums are kept by several parts, and added up by who reads."""
-    setting = f"max_bytes_to_merge_at_max_space_in_pool = {MAX_MERGED_FACTS_BYTES}"
-    engine = client.query(
-        "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = 'session_facts'"
-    ).result_rows
-    if engine and setting not in engine[0][0]:
-        client.command(f"ALTER TABLE session_facts MODIFY SETTING {setting}")
+    (a million rows don't fit). Beyond the bound the sums are kept by several parts, and added up by who reads. What an
+    older version left to be moved is not merged at all."""
+    bound_merges_of(client, "session_facts", MAX_MERGED_FACTS_BYTES)
+    bound_merges_of(client, BEFORE)
 
 
 def compact(client: Client, cluster: str = "", left: list[str] | None = None) -> Iterator[str]:

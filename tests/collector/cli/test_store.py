@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from spanlore.settings import child_environment
 from spanlore_collector.bench.sample import sample_spans
@@ -90,6 +92,22 @@ def test_an_open_store_is_left_alone(filled: Installation, tmp_path: Path) -> No
 
     assert refused.returncode == 1 and "spanlore down" in refused.stderr
     assert missing.returncode == 3 and "no store" in missing.stderr
+
+
+def test_tables_that_are_too_large_are_told(app: typer.Typer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name, that it is no harm, in 80 columns; the rest counts as merged."""
+    answer = {"tables": ["inferences", "session_facts", "turns"], "too_large": ["session_facts"], "content_deleted": 4}
+    monkeypatch.setattr("spanlore_collector.cli.store._from_daemon", lambda *_, **__: dict(answer))
+    shown = CliRunner().invoke(app, ["store", "compact"])
+    told = CliRunner().invoke(app, ["store", "compact", "--json"])
+    lines = shown.output.splitlines()
+
+    assert (shown.exit_code, told.exit_code) == (0, 0)
+    assert lines[0] == "2 tables merged, 4 rows of content deleted"
+    assert "session_facts" in " ".join(lines[1:]) and "no harm" in " ".join(lines[1:])
+    assert "inferences" not in " ".join(lines)
+    assert all(len(line) <= 80 for line in lines)
+    assert json.loads(told.output) == answer
 
 
 def test_compacting_by_hand(filled: Installation) -> None:

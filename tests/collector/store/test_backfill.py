@@ -10,7 +10,7 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError
 
 from spanlore_collector.store import backfill
-from spanlore_collector.store.backfill import BackFill
+from spanlore_collector.store.backfill import BEFORE, BackFill
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.migrate import migrate
 from support.older_store import make, rows_by_table
@@ -43,10 +43,12 @@ def test_an_older_store_is_usable_at_once_and_whole_in_the_end(older: Client) ->
     """Nothing is moved by migrating; content is shown all the time; the facts are those that the writer makes."""
     migrate(older, DATABASE)
     at_once = rows(older, "SELECT count() FROM session_facts"), rows(older, "SELECT hash, body FROM content ORDER BY 1")
+    merges = rows(older, f"SELECT engine_full FROM system.tables WHERE database = '{DATABASE}' AND name = '{BEFORE}'")
     backfill.fill(older)
 
     made = {(row.session_id, row.span_id, row.inferences, row.tool_calls, row.failures, row.turns, row.input_tokens,
              row.title) for row in TABLES["session_facts"]}  # fmt: skip
+    assert "max_bytes_to_merge_at_max_space_in_pool = 1" in merges[0][0]
     assert at_once == ([(0,)], [row[:2] for row in CONTENT])
     assert set(rows(older, f"SELECT {FACTS} FROM session_facts")) == made
     assert rows(older, "SELECT count() FROM session_facts") == [(len(made),)]

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
+import pytest
+from clickhouse_connect.driver.exceptions import DatabaseError
+
 from spanlore_collector.bench.sample import sample_spans
+from spanlore_collector.store import retention
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.inserting import Inserter
 from spanlore_collector.store.migrate import migrate
-from spanlore_collector.store.retention import RAW, ROWS, Retention, apply_retention, compact, delete_rows, ttls
+from spanlore_collector.store.retention import (
+    RAW,
+    ROWS,
+    Retention,
+    apply_retention,
+    bound_merges,
+    compact,
+    delete_rows,
+    ttls,
+)
 from spanlore_collector.store.rows import rows_of
 
 OLD_MS = 1_000_000_000_000
@@ -82,3 +98,56 @@ def test_rows_are_deleted_for_good(store: Store) -> None:
 
         assert client.query(f"SELECT count() FROM inferences WHERE span_id IN ({spans})").result_rows == [(0,)]
         assert client.query(marked).result_rows == before
+
+
+def test_a_table_too_large_to_merge_is_left(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name is told and the others are merged; any other refusal ends it."""
+    with store.connect() as client:
+        command, code = client.command, 241
+
+        def small_engine(cmd: str, *args: Any, **named: Any) -> Any:
+            if cmd.startswith("OPTIMIZE TABLE inferences"):
+                raise DatabaseError("refused", code=code)
+            return command(cmd, *args, **named)
+
+        monkeypatch.setitem(vars(client), "command", small_engine)
+        left: list[str] = []
+        tables = list(compact(client, left=left))
+        code = 243
+        with pytest.raises(DatabaseError, match="refused"):
+            list(compact(client))
+
+    assert left == ["inferences"]
+    assert tables.index("inferences") < tables.index("turns")
+
+
+def test_merges_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts that are together beyond the bound, and content that is to be moved, stay in their parts, where those of
+    another table are merged."""
+    monkeypatch.setattr(retention, "MAX_MERGED_FACTS_BYTES", 1)
+    tables = ("session_facts", "content_before", "unbounded")
+    parts = (
+        "SELECT count() FROM system.parts WHERE active AND database = currentDatabase() AND table = {table:String} "
+        "AND rows > 0"
+    )
+
+    def parts_of(table: str) -> int:
+        return int(client.query(parts, {"table": table}).result_rows[0][0])
+
+    with store.connect(database="default") as client:
+        client.command("CREATE DATABASE bounded")
+        client.database = "bounded"
+        for table in tables:
+            client.command(f"CREATE TABLE {table} (id UInt32) ENGINE = MergeTree ORDER BY id")
+        bound_merges(client)
+        bound_merges(client)
+        for _ in range(12):
+            for table in tables:
+                client.command(f"INSERT INTO {table} SELECT number FROM numbers(1000)")
+
+        patient_until_s = time.monotonic() + 60
+        while parts_of("unbounded") == 12 and time.monotonic() < patient_until_s:
+            time.sleep(0.1)
+        assert [parts_of(table) for table in tables[:2]] == [12, 12]
+        assert parts_of("unbounded") < 12
+        client.command("DROP DATABASE bounded")
