@@ -232,10 +232,13 @@ def _give(paths: Paths, due: Iterable[tuple[Lesson, Arm]], lessons: Sequence[Les
         memory = memory_of(lesson, arm, lessons, is_fix_first=is_fix_first)
         if memory is not None:
             memories.append(memory_to_json(memory))
+        run_id = run_id_of(lesson, arm)
         run = {
-            "run_id": run_id_of(lesson, arm), "token": TOKEN, "created_at_ns": time.time_ns(), "pid": 0,
-            "harness": HARNESS, "harness_version": "", "cwd": "/home/dev/repository", "sub_path": "", "branch": "main",
+            "run_id": run_id, "token": TOKEN, "created_at_ns": time.time_ns(), "pid": 0,
+            "harness": HARNESS, "harness_version": "", "sub_path": "", "branch": "main",
             "repository": scope_of(lesson, arm),
+            # Of its own: in one directory the same history is a fork of the first, and keeps what was placed there.
+            "cwd": f"/home/dev/{run_id}",
         }  # fmt: skip
         (paths.runs_dir / f"{run['run_id']}.json").write_text(json.dumps(run))
     paths.snapshot_file.write_text(json.dumps({"memories": memories}))
