@@ -19,12 +19,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
-from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
+from spanlore.otlp.json_items import FAULTS, Rejected, readable
 from spanlore.spans.record import AttributeValue, SpanEvent, SpanKind, SpanLink, SpanRecord, StatusCode
 
 _KINDS = (
@@ -76,20 +77,30 @@ def decode_request(data: bytes) -> list[SpanRecord]:
     return records_of(request)
 
 
-def decode_json_request(data: bytes) -> list[SpanRecord]:
+def decode_json_request(data: bytes, rejected: Rejected | None = None) -> list[SpanRecord]:
     """The same from OTLP/JSON: ids are hex there, keys lowerCamelCase, unknown ones are left out.
+
+    Spans that can't be read are left out and told `rejected`; without one they are an error.
 
     Raises:
         MalformedOtlpError: not JSON, or not this message.
     """
     try:
         document = json_document(data)
-        for span in _json_spans(document):
-            ids_to_base64(span, ("traceId", "spanId", "parentSpanId"))
-            for link in span.get("links") or ():
-                ids_to_base64(link, ("traceId", "spanId"))
+        for scope_spans in _json_scopes(document):
+            for span in scope_spans.get("spans") or ():
+                _ids_of_span(span)
         return records_of(ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True))
-    except (ValueError, TypeError, AttributeError, ParseError) as error:
+    except FAULTS as error:
+        if rejected is None:
+            raise MalformedOtlpError(f"not an OTLP/JSON trace request: {error}") from None
+    try:
+        # From the beginning: ids before the fault are changed already.
+        document = json_document(data)
+        for scope_spans in _json_scopes(document):
+            scope_spans["spans"] = readable(scope_spans.get("spans") or (), _read_span, rejected)
+        return records_of(ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True))
+    except FAULTS as error:
         raise MalformedOtlpError(f"not an OTLP/JSON trace request: {error}") from None
 
 
@@ -122,10 +133,20 @@ def records_of(request: ExportTraceServiceRequest) -> list[SpanRecord]:
     return out
 
 
-def _json_spans(document: Any) -> Iterator[dict[str, Any]]:
+def _json_scopes(document: Any) -> Iterator[dict[str, Any]]:
     for resource_spans in document.get("resourceSpans") or ():
-        for scope_spans in resource_spans.get("scopeSpans") or ():
-            yield from scope_spans.get("spans") or ()
+        yield from resource_spans.get("scopeSpans") or ()
+
+
+def _ids_of_span(span: dict[str, Any]) -> None:
+    ids_to_base64(span, ("traceId", "spanId", "parentSpanId"))
+    for link in span.get("links") or ():
+        ids_to_base64(link, ("traceId", "spanId"))
+
+
+def _read_span(span: dict[str, Any]) -> None:
+    _ids_of_span(span)
+    ParseDict(span, Span(), ignore_unknown_fields=True)
 
 
 def ids_to_base64(into: dict[str, Any], keys: tuple[str, ...]) -> None:

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord as ProtobufLogRecord
 
 from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, json_document, value_of
+from spanlore.otlp.json_items import FAULTS, Rejected, readable
 from spanlore.spans.record import AttributeValue
 from spanlore_collector.store.attributes import MAX_INT64, all_strings, string, strings
 
@@ -54,21 +56,40 @@ def decode_logs(data: bytes) -> list[LogRecord]:
         raise MalformedOtlpError(f"not an OTLP logs request: {error}") from None
 
 
-def decode_json_logs(data: bytes) -> list[LogRecord]:
-    """The same from OTLP/JSON.
+def decode_json_logs(data: bytes, rejected: Rejected | None = None) -> list[LogRecord]:
+    """The same from OTLP/JSON. Records that can't be read are left out and told `rejected`; without one they are an
+    error.
 
     Raises:
         MalformedOtlpError: not JSON, or not this message.
     """
     try:
         document = json_document(data)
-        for resource_logs in document.get("resourceLogs") or ():
-            for scope_logs in resource_logs.get("scopeLogs") or ():
-                for record in scope_logs.get("logRecords") or ():
-                    ids_to_base64(record, ("traceId", "spanId"))
+        for scope_logs in _json_scopes(document):
+            for record in scope_logs.get("logRecords") or ():
+                ids_to_base64(record, ("traceId", "spanId"))
         return list(_records(ParseDict(document, ExportLogsServiceRequest(), ignore_unknown_fields=True)))
-    except (ValueError, TypeError, AttributeError, ParseError) as error:
+    except FAULTS as error:
+        if rejected is None:
+            raise MalformedOtlpError(f"not an OTLP/JSON logs request: {error}") from None
+    try:
+        # From the beginning: ids before the fault are changed already.
+        document = json_document(data)
+        for scope_logs in _json_scopes(document):
+            scope_logs["logRecords"] = readable(scope_logs.get("logRecords") or (), _read_record, rejected)
+        return list(_records(ParseDict(document, ExportLogsServiceRequest(), ignore_unknown_fields=True)))
+    except FAULTS as error:
         raise MalformedOtlpError(f"not an OTLP/JSON logs request: {error}") from None
+
+
+def _json_scopes(document: Any) -> Iterator[dict[str, Any]]:
+    for resource_logs in document.get("resourceLogs") or ():
+        yield from resource_logs.get("scopeLogs") or ()
+
+
+def _read_record(record: dict[str, Any]) -> None:
+    ids_to_base64(record, ("traceId", "spanId"))
+    ParseDict(record, ProtobufLogRecord(), ignore_unknown_fields=True)
 
 
 def log_rows(records: Iterable[LogRecord], now_ns: int) -> list[tuple[Any, ...]]:

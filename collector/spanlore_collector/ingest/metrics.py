@@ -6,16 +6,23 @@ Source: opentelemetry-proto, `metrics/v1/metrics.proto`; the rows as collector-c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from google.protobuf.json_format import ParseDict, ParseError
-from google.protobuf.message import DecodeError
+from google.protobuf.json_format import ParseDict
+from google.protobuf.message import DecodeError, Message
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+from opentelemetry.proto.metrics.v1.metrics_pb2 import (
+    ExponentialHistogramDataPoint,
+    HistogramDataPoint,
+    Metric,
+    NumberDataPoint,
+    SummaryDataPoint,
+)
 
 from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, json_document
+from spanlore.otlp.json_items import FAULTS, Rejected, readable
 from spanlore_collector.store.attributes import MAX_INT64, strings
 
 _POINTS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
@@ -44,28 +51,74 @@ def decode_metrics(data: bytes) -> MetricRows:
         raise MalformedOtlpError(f"not an OTLP metrics request: {error}") from None
 
 
-def decode_json_metrics(data: bytes) -> MetricRows:
-    """The same from OTLP/JSON.
+def decode_json_metrics(data: bytes, rejected: Rejected | None = None) -> MetricRows:
+    """The same from OTLP/JSON. Data points that can't be read, and those of a metric that can't, are left out and told
+    `rejected`; without one they are an error.
 
     Raises:
         MalformedOtlpError: not JSON, or not this message.
     """
     try:
         document = json_document(data)
-        for exemplar in _json_exemplars(document):
-            ids_to_base64(exemplar, ("traceId", "spanId"))
-        return _rows(ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True))
-    except (ValueError, TypeError, AttributeError, ParseError) as error:
-        raise MalformedOtlpError(f"not an OTLP/JSON metrics request: {error}") from None
-
-
-def _json_exemplars(document: Any) -> Iterable[dict[str, Any]]:
-    for resource_metrics in document.get("resourceMetrics") or ():
-        for scope_metrics in resource_metrics.get("scopeMetrics") or ():
+        for scope_metrics in _json_scopes(document):
             for metric in scope_metrics.get("metrics") or ():
                 for kind in _JSON_POINTS:
                     for point in (metric.get(kind) or {}).get("dataPoints") or ():
-                        yield from point.get("exemplars") or ()
+                        _ids_of_point(point)
+        return _rows(ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True))
+    except FAULTS as error:
+        if rejected is None:
+            raise MalformedOtlpError(f"not an OTLP/JSON metrics request: {error}") from None
+    try:
+        # From the beginning: ids before the fault are changed already.
+        document = json_document(data)
+        for scope_metrics in _json_scopes(document):
+            scope_metrics["metrics"] = list(_readable_metrics(scope_metrics.get("metrics") or (), rejected))
+        return _rows(ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True))
+    except FAULTS as error:
+        raise MalformedOtlpError(f"not an OTLP/JSON metrics request: {error}") from None
+
+
+def _json_scopes(document: Any) -> Iterator[dict[str, Any]]:
+    for resource_metrics in document.get("resourceMetrics") or ():
+        yield from resource_metrics.get("scopeMetrics") or ()
+
+
+def _readable_metrics(metrics: Iterable[Any], rejected: Rejected) -> Iterator[Any]:
+    for metric in metrics:
+        points = 0
+        try:
+            for kind, read in _READ_POINT.items():
+                if data := metric.get(kind):
+                    data["dataPoints"] = readable(data.get("dataPoints") or (), read, rejected)
+                    points += len(data["dataPoints"])
+            ParseDict(metric, Metric(), ignore_unknown_fields=True)
+        except FAULTS as error:
+            rejected.add(error, max(points, 1))
+        else:
+            yield metric
+
+
+def _ids_of_point(point: dict[str, Any]) -> None:
+    for exemplar in point.get("exemplars") or ():
+        ids_to_base64(exemplar, ("traceId", "spanId"))
+
+
+def _reading(kind: type[Message]) -> Callable[[Any], None]:
+    def read(point: dict[str, Any]) -> None:
+        _ids_of_point(point)
+        ParseDict(point, kind(), ignore_unknown_fields=True)
+
+    return read
+
+
+_READ_POINT: Final = {
+    "gauge": _reading(NumberDataPoint),
+    "sum": _reading(NumberDataPoint),
+    "histogram": _reading(HistogramDataPoint),
+    "exponentialHistogram": _reading(ExponentialHistogramDataPoint),
+    "summary": _reading(SummaryDataPoint),
+}
 
 
 def _rows(request: ExportMetricsServiceRequest) -> MetricRows:

@@ -1,9 +1,9 @@
 """POST /v1/traces, /v1/logs and /v1/metrics: OTLP over HTTP, protobuf or JSON.
 
 200 only when the rows are committed. 413 beyond 64 MiB, 400 for what is no such request, 503 with Retry-After when it
-can't be stored now; a full success has an empty answer, spans without valid ids and metrics of unknown kinds are
-refused as a partial success and must not be sent again (OTLP specification, "Full Success", "Partial Success",
-"Failures").
+can't be stored now; a full success has an empty answer, spans without valid ids, metrics of unknown kinds and what has
+a bad field in JSON are refused as a partial success and must not be sent again (OTLP specification, "Full Success",
+"Partial Success", "Failures").
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -23,6 +23,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from spanlore.otlp.codec import MalformedOtlpError, decode_json_request, decode_request
+from spanlore.otlp.json_items import Rejected
 from spanlore.redaction.redact import Redactor
 from spanlore.spans.record import SpanRecord
 from spanlore_collector.ingest.agents import named_anew, spans_of_logs
@@ -62,6 +63,8 @@ class Prepared:
     signals: SignalRows | None = None
     told: tuple[SpanKey, ...] = ()
     """Spans of which log records tell content."""
+    unread: Rejected = field(default_factory=Rejected)
+    """Spans, log records or data points of a JSON request with a bad field."""
     items: int = 0
     """Spans, log records or data points in the request, refused ones included."""
 
@@ -148,8 +151,9 @@ class Receiver:
         except StoreFullError as error:
             return _failure(503, UNAVAILABLE, str(error), is_json=is_json, retry_after_s=error.retry_after_s)
         self._metrics.dropped(signal.name, "invalid_ids" if signal is _TRACES else "unknown_kind", prepared.refused)
-        self._metrics.stored(signal.name, prepared.items - prepared.refused)
-        return _success(signal, prepared.refused, is_json=is_json)
+        self._metrics.dropped(signal.name, "malformed", prepared.unread.count)
+        self._metrics.stored(signal.name, prepared.items - prepared.refused - prepared.unread.count)
+        return _success(signal, prepared, is_json=is_json)
 
     def _submit(self, prepared: Prepared) -> list[Future[Any]]:
         waiting: list[Future[Any]] = []
@@ -185,21 +189,24 @@ class Receiver:
 def prepare(data: bytes, encoding: str, is_json: bool, now_ns: int, redactor: Redactor | None = None) -> Prepared:
     """Trace request → rows. Raises `BodyTooLargeError`, `BadBodyError` or `MalformedOtlpError`."""
     plain = decompress(data, encoding)
-    records = decode_json_request(plain) if is_json else decode_request(plain)
+    unread = Rejected()
+    records = decode_json_request(plain, unread) if is_json else decode_request(plain)
     now_ms = now_ns // 1_000_000
     rows = tuple(rows_of(_modern(record, redactor), now_ms) for record in records if _is_valid(record))
-    return Prepared(rows, len(plain), len(records) - len(rows), items=len(records))
+    return Prepared(rows, len(plain), len(records) - len(rows), unread=unread, items=len(records) + unread.count)
 
 
 def prepare_logs(data: bytes, encoding: str, is_json: bool, now_ns: int, redactor: Redactor | None = None) -> Prepared:
     """Logs request → rows, and the spans that agents' events stand for. Raises as `prepare` does."""
     plain = decompress(data, encoding)
-    records = decode_json_logs(plain) if is_json else decode_logs(plain)
+    unread = Rejected()
+    records = decode_json_logs(plain, unread) if is_json else decode_logs(plain)
     if redactor is not None:
         records = [redacted_log(record, redactor) for record in records]
     signals = SignalRows({"otel_logs": log_rows(records, now_ns)}, _token(plain))
     rows = tuple(rows_of(span, now_ns // 1_000_000) for span in spans_of_logs(records))
-    return Prepared(rows, len(plain), signals=signals, told=tuple(told_spans(records)), items=len(records))
+    told, items = tuple(told_spans(records)), len(records) + unread.count
+    return Prepared(rows, len(plain), signals=signals, told=told, unread=unread, items=items)
 
 
 def prepare_metrics(
@@ -207,9 +214,11 @@ def prepare_metrics(
 ) -> Prepared:
     """Metrics request → rows. Raises as `prepare` does."""
     plain = decompress(data, encoding)
-    found = decode_json_metrics(plain) if is_json else decode_metrics(plain)
+    unread = Rejected()
+    found = decode_json_metrics(plain, unread) if is_json else decode_metrics(plain)
     signals = SignalRows(found.tables, _token(plain))
-    return Prepared((), len(plain), found.refused, signals, items=signals.count + found.refused)
+    items = signals.count + found.refused + unread.count
+    return Prepared((), len(plain), found.refused, signals, unread=unread, items=items)
 
 
 def _modern(record: SpanRecord, redactor: Redactor | None) -> SpanRecord:
@@ -244,16 +253,18 @@ _METRICS = _Signal(
 )
 
 
-def _success(signal: _Signal, refused: int, *, is_json: bool) -> web.Response:
+def _success(signal: _Signal, prepared: Prepared, *, is_json: bool) -> web.Response:
+    refused = prepared.refused + prepared.unread.count
+    why = "; ".join(text for text in (signal.why if prepared.refused else "", prepared.unread.why) if text)
     if is_json:
         head, *rest = signal.rejected.split("_")
         name = head + "".join(word.title() for word in rest)
-        partial = {"partialSuccess": {name: refused, "errorMessage": signal.why}} if refused else {}
+        partial = {"partialSuccess": {name: refused, "errorMessage": why}} if refused else {}
         return web.Response(body=orjson.dumps(partial), content_type=JSON)
     answer = signal.answer()
     if refused:
         setattr(answer.partial_success, signal.rejected, refused)
-        answer.partial_success.error_message = signal.why
+        answer.partial_success.error_message = why
     return web.Response(body=answer.SerializeToString(), content_type=PROTOBUF)
 
 

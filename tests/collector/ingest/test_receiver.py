@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
@@ -170,6 +171,61 @@ def test_bad_logs_and_metrics_are_told_as_traces_are(collector: CollectorProcess
 
     assert (bad.status, bad.json()["code"]) == (400, 3)
     assert (bomb.status, other.status) == (413, 415)
+
+
+SPAN = {
+    "traceId": "5b" * 16,
+    "spanId": "5b" * 8,
+    "name": "json-items",
+    "startTimeUnixNano": "7",
+    "endTimeUnixNano": "8",
+}
+POINT = {"timeUnixNano": "1790000000000000000", "asInt": "3"}
+RECORD = {"body": {"stringValue": "json-items"}}
+LINK = {"traceId": "no hex"}
+
+
+@pytest.mark.parametrize(
+    ("signal", "field", "good", "bad"),
+    [
+        ("traces", "rejectedSpans", SPAN, [{"spanId": "x"}, {"startTimeUnixNano": -5}, {"links": [LINK]}, {"name": 7}]),
+        ("logs", "rejectedLogRecords", RECORD, [{"spanId": "abc"}, {"timeUnixNano": -1}, {"attributes": 5}]),
+        ("metrics", "rejectedDataPoints", POINT, [{"asInt": "many"}, {"timeUnixNano": -1}, {"exemplars": [LINK]}]),
+    ],
+)  # fmt: skip
+def test_a_bad_field_in_json_costs_its_own_item(
+    collector: CollectorProcess, signal: str, field: str, good: Any, bad: list[Any]
+) -> None:
+    """The others are stored; how many were not is told with why, and counted."""
+    items = [*({**good, **fault} for fault in bad), good]
+    documents = {
+        "traces": {"resourceSpans": [{"scopeSpans": [{"spans": items}]}]},
+        "logs": {"resourceLogs": [{"scopeLogs": [{"logRecords": items}]}]},
+        "metrics": {
+            "resourceMetrics": [
+                {"scopeMetrics": [{"metrics": [{"name": "json-items", "gauge": {"dataPoints": items}}]}]}
+            ]
+        },
+    }
+    where = {
+        "traces": "otel_traces WHERE SpanName = 'json-items'",
+        "logs": "otel_logs WHERE Body = 'json-items'",
+        "metrics": "otel_metrics_gauge WHERE MetricName = 'json-items'",
+    }[signal]
+
+    def counted() -> int:
+        told = collector.request("GET", "/v1/completeness").json()["collector"].get(signal, {"dropped": {}})
+        return int(told["dropped"].get("malformed", 0))
+
+    before = counted()
+    body, json_type = json.dumps(documents[signal]).encode(), {"Content-Type": "application/json"}
+    reply = collector.request("POST", f"/v1/{signal}", body, json_type)
+
+    assert reply.status == 200
+    assert reply.json()["partialSuccess"][field] == len(bad)
+    assert "can't be read" in reply.json()["partialSuccess"]["errorMessage"]
+    assert counted() - before == len(bad)
+    assert collector.rows(f"SELECT count() FROM {where}") == [1]
 
 
 def test_an_agents_own_telemetry_is_seen(collector: CollectorProcess) -> None:
