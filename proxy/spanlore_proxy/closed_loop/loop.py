@@ -190,7 +190,7 @@ def _through(paths: Paths, scope: str, is_bypassed: bool) -> Way:
     run_id, token = f"run-{uuid.uuid4().hex[:12]}", uuid.uuid4().hex
     run = {
         "run_id": run_id, "token": token, "created_at_ns": time.time_ns(), "pid": 0, "harness": "claude-code",
-        "harness_version": "", "cwd": "/home/dev/repository", "repository": scope, "sub_path": "", "branch": "main",
+        "harness_version": "", "cwd": f"/home/dev/{scope}", "repository": scope, "sub_path": "", "branch": "main",
     }  # fmt: skip
     (paths.runs_dir / f"{run_id}.json").write_text(json.dumps(run))
     port = json.loads(paths.daemon_file.read_text())["proxy_port"]
