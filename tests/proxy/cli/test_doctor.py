@@ -17,7 +17,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPANLORE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
-    for name in ("PROXY_PORT", "COLLECTOR_PORT", "COLLECTOR_CLICKHOUSE_PORT"):
+    for name in ("PROXY_PORT", "COLLECTOR_PORT", "COLLECTOR_CLICKHOUSE_PORT", "WEB_PORT"):
         monkeypatch.setenv(f"SPANLORE_{name}", "0")
 
 

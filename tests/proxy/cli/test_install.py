@@ -23,7 +23,7 @@ class Home:
         (folder / ".bashrc").write_text("export A=1\n")
         self.environment = child_environment(
             {"HOME": str(folder), "SHELL": "/bin/bash", "PATH": f"{folder}/bin:/usr/bin:/bin"}
-            | {f"SPANLORE_{name}_PORT": "0" for name in ("PROXY", "COLLECTOR", "COLLECTOR_CLICKHOUSE")},
+            | {f"SPANLORE_{name}_PORT": "0" for name in ("PROXY", "COLLECTOR", "COLLECTOR_CLICKHOUSE", "WEB")},
             ("SPANLORE_", "XDG_"),
         )
         self.paths = Paths.from_environ(self.environment)
