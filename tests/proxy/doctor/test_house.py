@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from spanlore.settings import Settings
-from spanlore.settings.settings import CollectorSettings, ProxySettings
+from spanlore.settings.settings import CollectorSettings, ProxySettings, WebSettings
 from spanlore_proxy.doctor import house
 from spanlore_proxy.doctor.finding import Severity, mended, worst
 from spanlore_proxy.doctor.scene import Scene
@@ -69,7 +69,8 @@ def test_a_taken_port_names_its_holder_and_setting(scene: Make) -> None:
     """Without a daemon, what would keep one from starting."""
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]
-        settings = Settings(proxy=ProxySettings(port=port), collector=CollectorSettings(port=0, clickhouse_port=0))
+        elsewhere = CollectorSettings(port=0, clickhouse_port=0)
+        settings = Settings(proxy=ProxySettings(port=port), collector=elsewhere, web=WebSettings(port=0))
         (finding,) = house.ports(scene(settings=settings))
 
     assert f"port {port} (proxy.port) is taken" in finding.says
