@@ -86,7 +86,9 @@ def _pages(sessions: Any, memories: Any, spanlore: Callable[..., str]) -> dict[s
     rows = sessions["sessions"] if isinstance(sessions, dict) else sessions
     known = memories["memories"] if isinstance(memories, dict) else memories
     told = {row["session_id"]: spanlore("session", row["session_id"], "--json") for row in rows}
-    session = max(told, key=lambda session_id: len(re.findall(r"\bm-[0-9a-f]{12}\b", told[session_id])))
+    placed = {session_id: len(re.findall(r"\bm-[0-9a-f]{12}\b", text)) for session_id, text in told.items()}
+    failed = {row["session_id"]: int(row["failures"]) for row in rows}
+    session = max(told, key=lambda session_id: (bool(placed[session_id]), failed[session_id], placed[session_id]))
     memory = max(known, key=lambda item: len(item.get("evidence") or ()))["id"]
     return {
         "sessions": "/sessions",
