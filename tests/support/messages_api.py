@@ -13,6 +13,8 @@ class Response:
     status: int
     headers: dict[str, str]
     body: bytes
+    is_whole: bool = True
+    """It came to its end; False where the connection broke before."""
 
     def json(self) -> Any:
         return json.loads(self.body)

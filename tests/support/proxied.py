@@ -41,7 +41,7 @@ class ProxiedClient:
             connection.request("POST" if body is not None else "GET", path, body, self.headers(**headers))
             response = connection.getresponse()
             headers = {name.lower(): value for name, value in response.getheaders()}
-            return Response(response.status, headers, _read(response))
+            return Response(response.status, headers, *_read(response))
         finally:
             connection.close()
 
@@ -70,14 +70,14 @@ def counted(paths: Paths, name: str, reason: str = "") -> int:
     return int(reasons.get(reason, 0)) if reason else sum(reasons.values())
 
 
-def _read(response: http.client.HTTPResponse) -> bytes:
-    """All of the body that comes before the end or a broken connection."""
+def _read(response: http.client.HTTPResponse) -> tuple[bytes, bool]:
+    """All of the body that comes before the end or a broken connection, and whether it was the end."""
     parts: list[bytes] = []
     while True:
         try:
             part = response.read1(65536)
         except (http.client.IncompleteRead, ConnectionError, ssl.SSLError, OSError):
-            return b"".join(parts)
+            return b"".join(parts), False
         if not part:
-            return b"".join(parts)
+            return b"".join(parts), not response.length
         parts.append(part)

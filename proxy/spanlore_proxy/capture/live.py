@@ -79,7 +79,9 @@ class LiveExchange:
     ) -> ResponseTap:
         """The response's head is here; its body has to go through the tap."""
         self.status_code, self.response_fields = status_code, fields
-        self.tap = ResponseTap(clock_ns, on_end)
+        lengths = [value for name, value in fields if name.lower() == b"content-length"]
+        length = int(lengths[0]) if len(lengths) == 1 and lengths[0].isdigit() else 0
+        self.tap = ResponseTap(clock_ns, on_end, length)
         return self.tap
 
     def seal(self, end: End, now_ns: int) -> Captured | None:

@@ -1,8 +1,9 @@
 """The copy that is taken of a response while it streams through.
 
 mitmproxy calls the tap with every chunk and forwards what it returns: the very same object. Nothing is parsed here.
-The end of a stream is told by an empty chunk, which never comes when either side resets the stream; who owns the tap
-must not wait for it (research/wire.md §6: Codex cancels its stream as soon as it has read `response.completed`).
+The end of a stream is told by an empty chunk, after the last one has been forwarded; of a body whose length was told it
+is known with the last chunk, before the client has it. It never comes when either side resets the stream; who owns the
+tap must not wait for it (research/wire.md §6: Codex cancels its stream as soon as it has read `response.completed`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,22 @@ MAX_COPY_BYTES: Final = 64 * 1024**2
 class ResponseTap:
     """Given to `flow.response.stream`."""
 
-    __slots__ = ("_chunks", "_clock_ns", "_on_end", "first_chunk_time_ns", "last_chunk_time_ns", "size_bytes")
+    __slots__ = (
+        "_chunks",
+        "_clock_ns",
+        "_length",
+        "_on_end",
+        "first_chunk_time_ns",
+        "last_chunk_time_ns",
+        "size_bytes",
+    )
 
-    def __init__(self, clock_ns: Callable[[], int], on_end: Callable[[], None]) -> None:
-        """`on_end` is called at the end of the body; it must not raise."""
+    def __init__(self, clock_ns: Callable[[], int], on_end: Callable[[], None], length: int = 0) -> None:
+        """`on_end` is called at the end of the body, and at its last byte too where the `length` was told (0: it was
+        not); it must not raise."""
         self._clock_ns = clock_ns
         self._on_end = on_end
+        self._length = length
         self._chunks: list[bytes] = []
         self.size_bytes = 0
         """Body bytes seen, kept or not; still content-encoded."""
@@ -41,6 +52,8 @@ class ResponseTap:
         self.size_bytes += len(chunk)
         if self.size_bytes <= MAX_COPY_BYTES:
             self._chunks.append(chunk)
+        if self.size_bytes == self._length:
+            self._on_end()
         return chunk
 
     @property

@@ -1,3 +1,5 @@
+import pytest
+
 from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.capture.captured import RequestHead
 from spanlore_proxy.capture.live import LiveExchange
@@ -45,6 +47,20 @@ def test_the_tap_ends_it() -> None:
     assert captured is not None
     assert captured.tap is tap
     assert (captured.status_code, captured.response_fields) == (200, ((b"a", b"b"),))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "is_over"),
+    [((b"5",), True), ((b"6",), False), ((), False), ((b"5", b"5"), False), ((b"-5",), False), ((b"0",), False)],
+)
+def test_the_last_byte_of_a_told_length_ends_it(lengths: tuple[bytes, ...], is_over: bool) -> None:
+    """Before the client has it; a length that can't be believed is none."""
+    sealed: list[str] = []
+    fields = tuple((b"Content-Length", length) for length in lengths)
+    tap = live().begin_response(200, fields, lambda: 8, lambda: sealed.append("end"))
+    tap(b"hello")
+
+    assert bool(sealed) is is_over
 
 
 def test_it_lets_go_of_what_it_held() -> None:

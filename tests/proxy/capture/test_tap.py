@@ -39,6 +39,17 @@ def test_a_body_without_chunks_has_no_times() -> None:
     assert (tap.first_chunk_time_ns, tap.body(), ends) == (None, b"", ["end"])
 
 
+def test_a_body_of_told_length_ends_with_its_last_byte() -> None:
+    """Before that is passed on: whoever has all of an answer may rely on its being known to be over."""
+    ends: list[str] = []
+    tap = ResponseTap(lambda: 7, lambda: ends.append("end"), length=5)
+    tap(b"hel")
+    before = list(ends)
+    tap(b"lo")
+
+    assert (before, ends, tap.body()) == ([], ["end"], b"hello")
+
+
 def test_the_copy_is_bounded() -> None:
     """Beyond the bound chunks are forwarded and counted, but not kept."""
     tap, _ = tapped()
