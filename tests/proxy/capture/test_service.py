@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,10 @@ async def test_an_exchange_becomes_a_span(tmp_path: Path) -> None:
     assert chat.attributes[gen_ai.SERVER_ADDRESS] == HOST
 
 
+def _is_delivered(service: ProxyService) -> bool:
+    return not service.describe()["spool"]["records"]
+
+
 async def test_the_status_file_hides_nothing(tmp_path: Path) -> None:
     """Counters, lags, spool, overhead and who was captured last, as of a second ago; counters outlive a restart."""
     async with api_server(answering(message())) as api:
@@ -51,6 +56,8 @@ async def test_the_status_file_hides_nothing(tmp_path: Path) -> None:
             ):
                 await connection.ask(post(request_body(), *AGENT_HEADERS))
                 await proxy.collector.chats(1)
+                # The collector has it before it is known here that it has.
+                await until(partial(_is_delivered, proxy.service), within_s=30)
     status = read_status(proxy.paths.proxy_status_file)
 
     assert (status["pid"], status["version"]) == (os.getpid(), spanlore.__version__)
