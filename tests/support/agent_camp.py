@@ -6,10 +6,12 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from spanlore_proxy.demo.model_request import ReceivedRequest
 from spanlore_proxy.demo.model_server import Answer, ModelServer, Script
@@ -177,9 +179,19 @@ def camp() -> Iterator[Camp]:
     with LoopbackOnly() as world:
         opened = ExitStack()
         try:
-            yield world.run(lambda: _start(world, opened))
+            running = world.run(lambda: _start(world, opened))
+            opened.callback(_end_what_agents_left, str(running.stage.base))
+            yield running
         finally:
             world.run(opened.close)
+
+
+def _end_what_agents_left(base: str) -> None:
+    """Daemons of the agents' own, which outlive them: Cline's hub."""
+    for process in psutil.process_iter(["cmdline"]):
+        if any(base in word for word in process.info["cmdline"] or ()):
+            with suppress(psutil.Error):
+                process.kill()
 
 
 def _start(world: LoopbackOnly, opened: ExitStack) -> Camp:
