@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -85,23 +85,40 @@ def decode_json_request(data: bytes, rejected: Rejected | None = None) -> list[S
     Raises:
         MalformedOtlpError: not JSON, or not this message.
     """
-    try:
-        document = json_document(data)
+
+    def read(document: Any, rejected: Rejected | None) -> list[SpanRecord]:
         for scope_spans in _json_scopes(document):
-            for span in scope_spans.get("spans") or ():
-                _ids_of_span(span)
+            spans = scope_spans.get("spans") or ()
+            if rejected is not None:
+                scope_spans["spans"] = readable(spans, _read_span, rejected)
+            else:
+                for span in spans:
+                    _ids_of_span(span)
         return records_of(ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True))
-    except FAULTS as error:
-        if rejected is None:
-            raise MalformedOtlpError(f"not an OTLP/JSON trace request: {error}") from None
+
+    return read_json(data, "trace", read, rejected)
+
+
+def read_json[T](
+    data: bytes, signal: str, read: Callable[[Any, Rejected | None], T], rejected: Rejected | None = None
+) -> T:
+    """What `read` makes of the JSON of a request: of all of it at once, else, with `rejected`, item by item. `read` may
+    change the document.
+
+    Raises:
+        MalformedOtlpError: not JSON, or not the message of that signal.
+    """
     try:
-        # From the beginning: ids before the fault are changed already.
-        document = json_document(data)
-        for scope_spans in _json_scopes(document):
-            scope_spans["spans"] = readable(scope_spans.get("spans") or (), _read_span, rejected)
-        return records_of(ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True))
+        return read(json_document(data), None)
     except FAULTS as error:
-        raise MalformedOtlpError(f"not an OTLP/JSON trace request: {error}") from None
+        fault: BaseException = error
+    try:
+        if rejected is not None:
+            # From the beginning: ids before the fault are changed already.
+            return read(json_document(data), rejected)
+    except FAULTS as error:
+        fault = error
+    raise MalformedOtlpError(f"not an OTLP/JSON {signal} request: {fault}") from None
 
 
 def json_document(data: bytes) -> Any:

@@ -15,8 +15,8 @@ from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord as ProtobufLogRecord
 
-from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, json_document, value_of
-from spanlore.otlp.json_items import FAULTS, Rejected, readable
+from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, read_json, value_of
+from spanlore.otlp.json_items import Rejected, readable
 from spanlore.spans.record import AttributeValue
 from spanlore_collector.store.attributes import MAX_INT64, all_strings, string, strings
 
@@ -63,23 +63,18 @@ def decode_json_logs(data: bytes, rejected: Rejected | None = None) -> list[LogR
     Raises:
         MalformedOtlpError: not JSON, or not this message.
     """
-    try:
-        document = json_document(data)
+
+    def read(document: Any, rejected: Rejected | None) -> list[LogRecord]:
         for scope_logs in _json_scopes(document):
-            for record in scope_logs.get("logRecords") or ():
-                ids_to_base64(record, ("traceId", "spanId"))
+            records = scope_logs.get("logRecords") or ()
+            if rejected is not None:
+                scope_logs["logRecords"] = readable(records, _read_record, rejected)
+            else:
+                for record in records:
+                    ids_to_base64(record, ("traceId", "spanId"))
         return list(_records(ParseDict(document, ExportLogsServiceRequest(), ignore_unknown_fields=True)))
-    except FAULTS as error:
-        if rejected is None:
-            raise MalformedOtlpError(f"not an OTLP/JSON logs request: {error}") from None
-    try:
-        # From the beginning: ids before the fault are changed already.
-        document = json_document(data)
-        for scope_logs in _json_scopes(document):
-            scope_logs["logRecords"] = readable(scope_logs.get("logRecords") or (), _read_record, rejected)
-        return list(_records(ParseDict(document, ExportLogsServiceRequest(), ignore_unknown_fields=True)))
-    except FAULTS as error:
-        raise MalformedOtlpError(f"not an OTLP/JSON logs request: {error}") from None
+
+    return read_json(data, "logs", read, rejected)
 
 
 def _json_scopes(document: Any) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import (
     SummaryDataPoint,
 )
 
-from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, json_document
+from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, read_json
 from spanlore.otlp.json_items import FAULTS, Rejected, readable
 from spanlore_collector.store.attributes import MAX_INT64, strings
 
@@ -58,25 +58,24 @@ def decode_json_metrics(data: bytes, rejected: Rejected | None = None) -> Metric
     Raises:
         MalformedOtlpError: not JSON, or not this message.
     """
-    try:
-        document = json_document(data)
+
+    def read(document: Any, rejected: Rejected | None) -> MetricRows:
         for scope_metrics in _json_scopes(document):
-            for metric in scope_metrics.get("metrics") or ():
-                for kind in _JSON_POINTS:
-                    for point in (metric.get(kind) or {}).get("dataPoints") or ():
-                        _ids_of_point(point)
+            metrics = scope_metrics.get("metrics") or ()
+            if rejected is not None:
+                scope_metrics["metrics"] = list(_readable_metrics(metrics, rejected))
+            else:
+                _ids_of_metrics(metrics)
         return _rows(ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True))
-    except FAULTS as error:
-        if rejected is None:
-            raise MalformedOtlpError(f"not an OTLP/JSON metrics request: {error}") from None
-    try:
-        # From the beginning: ids before the fault are changed already.
-        document = json_document(data)
-        for scope_metrics in _json_scopes(document):
-            scope_metrics["metrics"] = list(_readable_metrics(scope_metrics.get("metrics") or (), rejected))
-        return _rows(ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True))
-    except FAULTS as error:
-        raise MalformedOtlpError(f"not an OTLP/JSON metrics request: {error}") from None
+
+    return read_json(data, "metrics", read, rejected)
+
+
+def _ids_of_metrics(metrics: Iterable[Any]) -> None:
+    for metric in metrics:
+        for kind in _JSON_POINTS:
+            for point in (metric.get(kind) or {}).get("dataPoints") or ():
+                _ids_of_point(point)
 
 
 def _json_scopes(document: Any) -> Iterator[dict[str, Any]]:
