@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 from aiohttp import web
 
+from spanlore import opening
 from spanlore.heap import release_when_idle
 from spanlore.memory.sharing import Sharing
 from spanlore.redaction.redact import Redactor
@@ -101,11 +102,14 @@ class Service:
             port = self._settings.collector.clickhouse_port
             clickhouse = self._listen(port, "SPANLORE_COLLECTOR_CLICKHOUSE_PORT")
         self._store.claim()
+        told = self._paths.opening_file
+        self._stack.callback(told.unlink, missing_ok=True)
+        opening.tell(told, "opening the store")
         if self._store.path:
             await asyncio.to_thread(_use_own_temporary_files, self._paths.state_dir / "collector-tmp")
         client = await asyncio.to_thread(self._store.connect, database="default")
         cluster = self._settings.collector.cluster
-        applied = await _patiently(migrate, client, self._store.database, cluster)
+        applied = await _patiently(migrate, client, self._store.database, cluster, _upgrade_teller(told))
         if self._store.path:
             await _patiently(bound_merges, client)
         if applied:
@@ -116,6 +120,7 @@ class Service:
             log.info("retention changed: %s", ", ".join(changed))
         sharing = Sharing(self._settings.memory.forks, self._settings.memory.public_repositories)
         table = await _patiently(MemoryTable, client, sharing)
+        opening.tell(told, "looking what was written last")
         beside = await asyncio.to_thread(self._store.connect)
         writer = await _patiently(Writer, client, beside, cluster)
         writer.start()
@@ -123,6 +128,7 @@ class Service:
         if clickhouse:
             await self._serve_clickhouse(clickhouse)
         await self._serve_api(collector, writer, table, sharing)
+        told.unlink(missing_ok=True)
         return Ports(collector.getsockname()[1], clickhouse.getsockname()[1] if clickhouse else 0)
 
     async def _serve_api(self, listener: socket.socket, writer: Writer, table: MemoryTable, sharing: Sharing) -> None:
@@ -190,6 +196,14 @@ class Service:
                 "another port, or to 0 for a free one."
             ) from error
         return listener
+
+
+def _upgrade_teller(file: Path) -> Callable[[str, int, int], None]:
+    def tell(name: str, done: int, of: int) -> None:
+        # A new store is made in a moment by the same steps.
+        opening.tell(file, f"bringing the store to this version ({name})", done, of)
+
+    return tell
 
 
 def _use_own_temporary_files(folder: Path) -> None:

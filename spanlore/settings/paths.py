@@ -75,6 +75,11 @@ class Paths:
         return self.state_dir / "collector.json"
 
     @property
+    def opening_file(self) -> Path:
+        """JSON: how far the collector is that opens the store (`spanlore.opening`); gone when it serves."""
+        return self.state_dir / "collector-opening.json"
+
+    @property
     def log_dir(self) -> Path:
         return self.state_dir / "log"
 

@@ -8,7 +8,7 @@ has, or nothing. They make tables and move no rows, which takes its time: see `b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 
 from clickhouse_connect.driver.client import Client
@@ -24,10 +24,16 @@ ENGINE = ${replicated}MergeTree ORDER BY name
 """
 
 
-def migrate(client: Client, database: str, cluster: str = "") -> list[str]:
+def migrate(
+    client: Client,
+    database: str,
+    cluster: str = "",
+    tell: Callable[[str, int, int], None] = lambda name, done, of: None,
+) -> list[str]:
     """Brings the database to the newest migration; returns the names it applied now, none when it was up to date.
 
-    `client` may stand in any database; it is left in `database`.
+    `client` may stand in any database; it is left in `database`. `tell` hears a migration's name before each statement,
+    how many are done, and of how many.
     """
     version = client.server_version or ""
     client.database = "default"
@@ -36,11 +42,12 @@ def migrate(client: Client, database: str, cluster: str = "") -> list[str]:
     for text in statements_for(_RECORD.strip(), database, cluster, version):
         client.command(text)
     known = applied(client)
-    now = []
-    for name, sql in migrations():
-        if name in known:
-            continue
-        for statement in statements(sql):
+    waiting = [(name, statements(sql)) for name, sql in migrations() if name not in known]
+    done, of = 0, sum(len(some) for _, some in waiting)
+    for name, some in waiting:
+        for statement in some:
+            tell(name, done, of)
+            done += 1
             if name == TEXTS and "VIEW content" in statement:
                 set_aside(client, cluster)
             for text in statements_for(statement, database, cluster, version):
@@ -48,8 +55,7 @@ def migrate(client: Client, database: str, cluster: str = "") -> list[str]:
         if name == TEXTS:
             show_both(client)
         client.insert("migrations", [[name]], column_names=["name"])
-        now.append(name)
-    return now
+    return [name for name, _ in waiting]
 
 
 def applied(client: Client) -> set[str]:

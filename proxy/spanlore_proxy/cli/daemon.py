@@ -50,7 +50,7 @@ def _up() -> int:
     logging.basicConfig(level=logging.WARNING, format="spanlore: %(message)s")
 
     async def run() -> None:
-        await Supervisor(settings, paths).run(lambda daemon: typer.echo(told(daemon, paths)))
+        await Supervisor(settings, paths, tell=say).run(lambda daemon: typer.echo(told(daemon, paths)))
 
     try:
         asyncio.run(run())
@@ -71,7 +71,7 @@ def _up_detached() -> int:
     # A wrong setting is told here, not in the daemon's log.
     load_settings(paths=paths)
     try:
-        typer.echo(told(ensure_daemon(paths), paths))
+        typer.echo(told(ensure_daemon(paths, tell=say), paths))
     except DaemonStartError as error:
         say(str(error))
         return WRONG
@@ -103,6 +103,7 @@ def _down(force: bool, as_json: bool) -> int:
 
 
 def _status(as_json: bool) -> int:
+    from spanlore import opening
     from spanlore_proxy.launch.daemon import is_held, running_daemon
     from spanlore_proxy.launch.status import status
     from spanlore_proxy.launch.status_text import render
@@ -111,9 +112,16 @@ def _status(as_json: bool) -> int:
     daemon = running_daemon(paths)
     if daemon is None:
         starting = is_held(paths)
+        doing = opening.read(paths.opening_file) if starting else None
         if as_json:
-            typer.echo(json.dumps({"healthy": False, "state": "starting" if starting else "down"}))
-        say("the daemon is starting." if starting else "the daemon is not running; `spanlore up --detach` starts it.")
+            state = {"healthy": False, "state": "starting" if starting else "down"}
+            typer.echo(json.dumps(state | ({"doing": str(doing)} if doing else {})))
+        at = f": the collector is {doing}" if doing else ""
+        say(
+            f"the daemon is starting{at}."
+            if starting
+            else "the daemon is not running; `spanlore up --detach` starts it."
+        )
         return NOT_RUNNING
     found = status(daemon, paths)
     typer.echo(json.dumps(found, indent=1) if as_json else render(found))

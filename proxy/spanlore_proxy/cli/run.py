@@ -64,7 +64,7 @@ def register(app: typer.Typer) -> None:
         settings = load_settings(paths=paths)
         try:
             # A shell pointed at a proxy that isn't there could reach nothing any more.
-            daemon = ensure_daemon(paths)
+            daemon = ensure_daemon(paths, tell=say)
         except DaemonStartError as error:
             say(str(error))
             raise typer.Exit(NOT_RUNNING) from None

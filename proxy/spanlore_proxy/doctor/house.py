@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 import spanlore
+from spanlore import opening
 from spanlore.settings import Settings
 from spanlore_proxy.doctor.finding import Finding, Severity
 from spanlore_proxy.doctor.scene import Scene, StoreSilentError
@@ -54,7 +55,9 @@ def daemon(scene: Scene) -> Iterator[Finding]:
     running = scene.daemon
     if running is None:
         if scene.is_starting:
-            yield Finding("daemon", Severity.NOTE, "the daemon is starting", "ask again in some seconds")
+            doing = opening.read(scene.paths.opening_file)
+            says = f"the daemon is starting: the collector is {doing}" if doing else "the daemon is starting"
+            yield Finding("daemon", Severity.NOTE, says, "ask again in some seconds")
             return
 
         def start() -> str:

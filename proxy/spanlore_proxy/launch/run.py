@@ -69,7 +69,7 @@ def run_agent(
     if program is None:
         return _not_started(argv[0], say)
     try:
-        daemon = ensure_daemon(paths)
+        daemon = ensure_daemon(paths, tell=say)
         launch = prepare(argv, program, daemon, settings, paths, environ, say, via)
     except (DaemonStartError, OSError) as error:
         if require:

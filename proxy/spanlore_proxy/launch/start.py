@@ -15,15 +15,19 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from spanlore import opening
 from spanlore.settings import Paths, Settings
 from spanlore_proxy.launch.daemon import Daemon, DaemonRunningError, is_held, running_daemon
 
 START_PATIENCE_S: Final = 75.0
-"""A little more than the supervisor itself waits for its processes."""
+"""A little more than the supervisor itself waits for its processes. While a store is opened, as long as that waits."""
+LOOK_S: Final = 0.5
+"""How often it is looked how far that is."""
 STOP_PATIENCE_S: Final = 30.0
 """Three processes, at most 8 s each."""
 UP: Final = b"up\n"
@@ -65,8 +69,10 @@ def serve(settings: Settings, paths: Paths, ready_fd: int, listening: socket.soc
     return 0
 
 
-def ensure_daemon(paths: Paths, patience_s: float = START_PATIENCE_S) -> Daemon:
-    """The running daemon, started in the background if there is none.
+def ensure_daemon(
+    paths: Paths, patience_s: float = START_PATIENCE_S, tell: Callable[[str], None] = lambda text: None
+) -> Daemon:
+    """The running daemon, started in the background if there is none. `tell` hears how far a large store is opened.
 
     Raises:
         DaemonStartError: it doesn't come up.
@@ -75,11 +81,11 @@ def ensure_daemon(paths: Paths, patience_s: float = START_PATIENCE_S) -> Daemon:
     daemon = running_daemon(paths)
     if daemon is not None:
         return daemon
-    end = time.monotonic() + patience_s
+    patience = _Patience(paths, patience_s, tell)
     if not is_held(paths):
-        _spawn(paths, end)
+        _spawn(paths, patience)
     # Up by now, or another one is that started at the same time.
-    while time.monotonic() < end:
+    while not patience.is_over():
         daemon = running_daemon(paths)
         if daemon is not None:
             return daemon
@@ -87,6 +93,27 @@ def ensure_daemon(paths: Paths, patience_s: float = START_PATIENCE_S) -> Daemon:
             break
         time.sleep(0.05)
     raise DaemonStartError(f"the daemon did not come up; see {_log(paths)}")
+
+
+class _Patience:
+    """How long a start is waited for: so many seconds from when the collector was last seen opening its store."""
+
+    def __init__(self, paths: Paths, patience_s: float, tell: Callable[[str], None]) -> None:
+        self._paths, self._patience_s, self._tell = paths, patience_s, tell
+        self._quiet_until = time.monotonic() + opening.QUIET_S
+        self._end = time.monotonic() + patience_s
+        self._told = ""
+
+    def is_over(self) -> bool:
+        """Whether to give up. Tells what is new."""
+        now = time.monotonic()
+        doing = opening.read(self._paths.opening_file)
+        if doing is not None:
+            self._end = now + self._patience_s
+            if now > self._quiet_until and str(doing) != self._told:
+                self._told = str(doing)
+                self._tell(f"the collector is {doing}")
+        return now > self._end
 
 
 def stop_daemon(daemon: Daemon, paths: Paths, patience_s: float = STOP_PATIENCE_S) -> bool:
@@ -101,7 +128,7 @@ def stop_daemon(daemon: Daemon, paths: Paths, patience_s: float = STOP_PATIENCE_
     return True
 
 
-def _spawn(paths: Paths, end: float) -> None:
+def _spawn(paths: Paths, patience: _Patience) -> None:
     reading, writing = os.pipe()
     try:
         _log(paths).touch(mode=0o600)
@@ -117,7 +144,7 @@ def _spawn(paths: Paths, end: float) -> None:
             )
         os.close(writing)
         writing = -1
-        said = _read_until_closed(reading, end)
+        said = _read_until_closed(reading, patience)
     except (OSError, subprocess.SubprocessError) as error:
         raise DaemonStartError(f"can't start the daemon: {error}") from None
     finally:
@@ -128,9 +155,11 @@ def _spawn(paths: Paths, end: float) -> None:
         raise DaemonStartError(said.decode(errors="replace") or f"the daemon died while starting; see {_log(paths)}")
 
 
-def _read_until_closed(descriptor: int, end: float) -> bytes:
+def _read_until_closed(descriptor: int, patience: _Patience) -> bytes:
     said = b""
-    while select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
+    while not patience.is_over():
+        if not select.select([descriptor], [], [], LOOK_S)[0]:
+            continue
         part = os.read(descriptor, 65536)
         if not part:
             return said

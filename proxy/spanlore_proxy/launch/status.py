@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import psutil
 
+from spanlore import opening
 from spanlore.settings import Paths
 from spanlore_proxy.launch.daemon import Daemon
 from spanlore_proxy.launch.environment import proxy_url
@@ -98,7 +99,9 @@ def collector_status(daemon: Daemon, paths: Paths, route: str = "/v1/status") ->
         with opener.open(request, timeout=PATIENCE_S) as response:
             data = json.load(response)
     except (urllib.error.URLError, OSError, ValueError) as error:
-        return {"error": f"the collector does not answer: {getattr(error, 'reason', error)}"}
+        doing = opening.read(paths.opening_file)
+        why = f"it is {doing}" if doing else getattr(error, "reason", error)
+        return {"error": f"the collector does not answer: {why}"}
     return data if isinstance(data, dict) else {"error": "the collector's answer is no object"}
 
 

@@ -102,6 +102,10 @@ def _store(found: Mapping[str, Any]) -> Iterator[str]:
     size_mb = sum(table.get("bytes", 0) for table in tables.values()) / 1e6
     spans = tables.get("otel_traces", {}).get("rows", 0)
     yield f"  {store.get('url', '')} ({store.get('kind', '?')}), {spans} spans, {size_mb:.1f} MB"
+    for table, share in store.get("filling", {}).items():
+        yield f"  {table} is being filled with what an older version stored: {share:.0%}"
+    if store.get("filling_failure"):
+        yield f"  the last step of that failed, and is tried again: {store['filling_failure']}"
     memories = says.get("memories", {})
     if memories:
         yield f"  memories: {_reasons(memories)}"

@@ -22,6 +22,7 @@ from typing import Final
 import psutil
 
 import spanlore
+from spanlore import opening
 from spanlore.settings import Paths, Settings, child_environment
 from spanlore_proxy.launch import ports as port_settling
 from spanlore_proxy.launch.ca import ensure_ca
@@ -31,7 +32,8 @@ from spanlore_proxy.launch.ports import HOST, Ports
 from spanlore_proxy.launch.runs import prune_runs
 
 START_DEADLINE_S: Final = 60.0
-"""From spawning to all answering. About 3 s on an idle machine; the rest is for loaded ones."""
+"""From spawning to all answering. About 3 s on an idle machine; the rest is for loaded ones. It begins anew with each
+step of a collector that opens a large store, and with each second of work at one."""
 GIVE_UP_AFTER: Final = 4
 """Failures in a row before the first health that end the start with the log's last lines."""
 LEFTOVER_PATIENCE_S: Final = 12.0
@@ -97,13 +99,15 @@ class Supervisor:
         made: Callable[[Paths, Ports], list[Program]] = programs,
         *,
         listening: socket.socket | None = None,
+        tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`made` names the processes, in the order they start; `listening` is the socket of a proxy whose supervisor
-        was killed."""
+        was killed; `tell` hears how far a store is opened, where that takes its time."""
         self._settings = settings
         self._paths = paths
         self._programs = made
         self._listening = listening
+        self._tell = tell
         self._started_at_ns = 0
         self._ports: Ports | None = None
         self._children: list[Child] = []
@@ -126,6 +130,7 @@ class Supervisor:
             await end_leftovers(lock.before.processes if lock.before else ())
             prune_runs(self._paths, time.time_ns())
             ensure_ca(self._paths)
+            self._paths.opening_file.unlink(missing_ok=True)
             self._ports = port_settling.settle(self._settings, self._listening)
             try:
                 await self._serve(on_up)
@@ -168,9 +173,8 @@ class Supervisor:
             await child.stop()
 
     async def _wait_for_health(self, ports: Ports) -> None:
-        end = time.monotonic() + START_DEADLINE_S
         waiting = {"collector": ports.collector, "ClickHouse interface": ports.clickhouse, "proxy": ports.proxy_port}
-        await self._wait_for(waiting, end)
+        await self._wait_for(waiting)
         if self._has_web and not await self._comes_up(ports.web):
             # Agents and what they do can be captured without anybody looking.
             log.warning("the web page does not answer; see %s", self._paths.log_dir / "web.log")
@@ -185,8 +189,16 @@ class Supervisor:
             await asyncio.sleep(0.05)
         return False
 
-    async def _wait_for(self, waiting: dict[str, int], end: float) -> None:
+    async def _wait_for(self, waiting: dict[str, int]) -> None:
+        began, progress, told = time.monotonic(), None, ""
+        end = began + START_DEADLINE_S
         while waiting:
+            if (now := _progress(self._paths)) != progress:
+                end, progress = time.monotonic() + START_DEADLINE_S, now
+            doing = str(now[0]) if now else ""
+            if doing not in ("", told) and time.monotonic() - began > opening.QUIET_S:
+                told = doing
+                self._tell(f"the collector is {told}")
             for name, port in list(waiting.items()):
                 if await answers(port, "/healthz" if name == "collector" else None):
                     del waiting[name]
@@ -256,6 +268,16 @@ async def end_leftovers(children: Sequence[ChildState], patience_s: float = LEFT
         log.warning("killing pid %s, left behind by a daemon that was killed", process.pid)
         with suppress(psutil.Error):
             process.kill()
+
+
+def _progress(paths: Paths) -> tuple[opening.Opening, int] | None:
+    """What the collector does that opens its store, and the seconds of CPU time that it worked: as long as either
+    changes it gets on, however large the store is and however busy the machine."""
+    doing = opening.read(paths.opening_file)
+    try:
+        return (doing, int(sum(psutil.Process(doing.pid).cpu_times()[:2]))) if doing else None
+    except psutil.Error:
+        return None
 
 
 def _ours(child: ChildState) -> psutil.Process | None:

@@ -123,3 +123,16 @@ def test_the_facts_of_older_spans_are_made(store: Store) -> None:
             fill_facts(client)
         assert client.query(everything).result_rows == written
     assert len(written) == 90
+
+
+def test_how_far_it_is_is_told_before_each_statement(store: Store) -> None:
+    """From the first to the last of all that wait; nothing when none does."""
+    told: list[tuple[str, int, int]] = []
+    with store.connect(database="default") as client:
+        migrate(client, "told", tell=lambda *step: told.append(step))
+        migrate(client, "told", tell=lambda *step: told.append(step))
+        client.command("DROP DATABASE told")
+
+    total = sum(len(statements(sql)) for _, sql in migrations())
+    assert [(done, of) for _, done, of in told] == [(number, total) for number in range(total)]
+    assert list(dict.fromkeys(name for name, _, _ in told)) == [name for name, _ in migrations()]

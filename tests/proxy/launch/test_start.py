@@ -13,6 +13,7 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 import psutil
 import pytest
 
+from spanlore import opening
 from spanlore.settings import Paths
 from spanlore_proxy.launch.daemon import Daemon, DaemonLock, write_daemon
 from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon, stop_daemon
@@ -111,3 +112,22 @@ def test_the_real_daemon(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         assert stop_daemon(daemon, paths)
     assert not any(psutil.pid_exists(child.pid) for child in daemon.processes)
+
+
+def test_a_start_is_waited_for_while_a_store_is_opened(paths: Paths) -> None:
+    """However long it takes, and it is told how far that is; without such word the patience is what it was."""
+    paths.ensure()
+    told: list[str] = []
+    daemon = Daemon(os.getpid(), "0", 1, 2, 3, 4)
+    with DaemonLock(paths):
+        opening.tell(paths.opening_file, "bringing the store to this version (0041_texts)", 2, 40)
+        timer = threading.Timer(opening.QUIET_S + 1, write_daemon, (paths, daemon))
+        timer.start()
+
+        assert ensure_daemon(paths, patience_s=0.5, tell=told.append) == daemon
+        paths.daemon_file.unlink()
+        paths.opening_file.unlink()
+        with pytest.raises(DaemonStartError):
+            ensure_daemon(paths, patience_s=0.5)
+
+    assert told == ["the collector is bringing the store to this version (0041_texts), step 3 of 40"]

@@ -153,6 +153,45 @@ async def test_process_that_cannot_start(paths: Paths) -> None:
     assert not paths.daemon_file.exists()
 
 
+def opening_slowly(steps: int, pause_s: float) -> Callable[[Paths, Ports], list[Program]]:
+    """The stand-ins, with a collector that opens a store in so many steps before it answers."""
+
+    def made(paths: Paths, ports: Ports) -> list[Program]:
+        collector, *others = stand_ins(paths, ports)
+        told = ("--opening", str(paths.opening_file), "--steps", str(steps), "--pause", str(pause_s))
+        arguments = (*collector.arguments, *told)
+        return [Program("collector", "support.stand_in", arguments, environment=ENVIRONMENT), *others]
+
+    return made
+
+
+@pytest.mark.slow
+async def test_an_upgrade_is_waited_for_as_long_as_it_gets_on(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collector that opens a large store may take many times the deadline; who waits is told how far it is."""
+    monkeypatch.setattr("spanlore_proxy.launch.supervisor.START_DEADLINE_S", 8.0)
+    told: list[str] = []
+    up: list[Daemon] = []
+    supervisor = Supervisor(FREE, paths, opening_slowly(steps=10, pause_s=2.0), tell=told.append)
+
+    def note(daemon: Daemon) -> None:
+        up.append(daemon)
+        supervisor.stop()
+
+    await supervisor.run(note)
+
+    assert up
+    assert told[-1] == "the collector is opening the store, step 10 of 10"
+
+
+@pytest.mark.slow
+async def test_an_upgrade_that_stands_still_is_given_up(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One step for ever, without any work, is no progress."""
+    monkeypatch.setattr("spanlore_proxy.launch.supervisor.START_DEADLINE_S", 6.0)
+
+    with pytest.raises(StartError, match="no answer from collector"):
+        await Supervisor(FREE, paths, opening_slowly(steps=1, pause_s=3600)).run()
+
+
 async def test_agents_need_no_page(paths: Paths, caplog: pytest.LogCaptureFixture) -> None:
     """A web page that does not start is told, and the daemon is up all the same."""
 

@@ -64,7 +64,8 @@ SELECT
 FROM session_facts AS f
 GROUP BY session_id;
 
-ALTER TABLE inferences ${on_cluster} DROP PROJECTION IF EXISTS by_session;
-ALTER TABLE tool_calls ${on_cluster} DROP PROJECTION IF EXISTS by_session;
-ALTER TABLE turns ${on_cluster} DROP PROJECTION IF EXISTS by_session;
-ALTER TABLE human_messages ${on_cluster} DROP PROJECTION IF EXISTS by_session;
+-- Not waited for: it goes through every part of a store that may be large, and nobody reads them any more.
+ALTER TABLE inferences ${on_cluster} DROP PROJECTION IF EXISTS by_session SETTINGS alter_sync = 0;
+ALTER TABLE tool_calls ${on_cluster} DROP PROJECTION IF EXISTS by_session SETTINGS alter_sync = 0;
+ALTER TABLE turns ${on_cluster} DROP PROJECTION IF EXISTS by_session SETTINGS alter_sync = 0;
+ALTER TABLE human_messages ${on_cluster} DROP PROJECTION IF EXISTS by_session SETTINGS alter_sync = 0;
