@@ -94,7 +94,7 @@ def _reads_environment(node: ast.AST) -> bool:
         return node.attr in ("environ", "environb", "getenv", "getenvb", "putenv", "unsetenv")
     if isinstance(node, ast.ImportFrom) and node.module == "os":
         return any(name.name in ("environ", "environb", "getenv", "getenvb") for name in node.names)
-    return isinstance(node, ast.Attribute) and node.attr in ("expandvars",)
+    return isinstance(node, ast.Attribute) and node.attr == "expandvars"
 
 
 def test_only_settings_reads_the_environment() -> None:

@@ -174,7 +174,7 @@ class Scan:
 
 
 def human_messages(
-    messages: Sequence[Message], harness: str, call_class: CallClass, *, is_stopped: bool = False
+    messages: Sequence[Message], call_class: CallClass, *, is_stopped: bool = False
 ) -> tuple[HumanMessage, ...]:
     """What a person typed in these messages, in order.
 

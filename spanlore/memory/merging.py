@@ -52,7 +52,7 @@ def text_for_both(memory: Memory, twin: Memory) -> str:
 
 def _fault(text: str, kept: Memory, other: Memory) -> str:
     """What is wrong with a proposed text. A name counts as known where it stands in either memory."""
-    source = "\n".join((kept.text, kept.why, kept.value, other.text, other.why, other.value)).casefold()
+    source = "\n".join(text for one in (kept, other) for text in (one.text, one.why, one.value)).casefold()
     if len(text) > MAX_TEXT_CHARS:
         return "it is too long"
     if shape := shape_of(text):

@@ -53,7 +53,7 @@ class Document:
 
     @classmethod
     def of(cls, memory: Memory) -> Document:
-        said = terms(" ".join((memory.subject, memory.value, memory.text, memory.trigger.program)))
+        said = terms(f"{memory.subject} {memory.value} {memory.text} {memory.trigger.program}")
         return cls(memory, Counter(said), len(said), frozenset(terms(memory.subject)))
 
 

@@ -34,14 +34,15 @@ class Meanings:
     def of(cls, memories: Iterable[Memory], embed: Embed, before: Meanings | None = None) -> Meanings:
         """The vectors of the memories; what `before` holds of the very same text is taken over."""
         known = list(memories)
-        kept = [before._kept(memory) if before else None for memory in known]
+        kept = [before.kept(memory) if before else None for memory in known]
         fresh = [said(memory) for memory, row in zip(known, kept, strict=True) if row is None]
         made = iter(embed(fresh)) if fresh else iter(())
         rows = [next(made) if row is None else row for row in kept]
         matrix = numpy.stack(rows) if rows else numpy.zeros((0, 1), numpy.float32)
         return cls(known, matrix, embed)
 
-    def _kept(self, memory: Memory) -> NDArray[numpy.float32] | None:
+    def kept(self, memory: Memory) -> NDArray[numpy.float32] | None:
+        """The vector of a memory that says the very same here; None of any other."""
         number = self._row_of.get(memory.id)
         if number is None or said(self._memories[number]) != said(memory):
             return None

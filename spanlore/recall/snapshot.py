@@ -77,7 +77,7 @@ class Snapshot:
                 for scope in (*by_program, *sharing.forks)
             }
         )
-        documents = _documents(ranked, before)
+        documents = _documents(ranked, {} if before is None else before._documents)  # noqa: SLF001 - another of this class
         indexes = {key[0]: Index([documents[memory.id] for memory in found]) for key, found in by_scope.items()}
         return cls(
             ranked,
@@ -188,8 +188,7 @@ def snapshot_from_json(data: Any, etag: str = "", before: Snapshot | None = None
     return Snapshot.of(memories, etag, len(entries) - len(memories), sharing_from_json(data), before)
 
 
-def _documents(memories: Iterable[Memory], before: Snapshot | None) -> dict[str, Document]:
-    known = before._documents if before else {}
+def _documents(memories: Iterable[Memory], known: Mapping[str, Document]) -> dict[str, Document]:
     out: dict[str, Document] = {}
     for memory in memories:
         document = known.get(memory.id)

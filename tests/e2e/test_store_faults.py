@@ -55,6 +55,13 @@ def each_once(collector: CollectorProcess, spans: int) -> None:
         assert collector.rows(f"SELECT count() = uniqExact({key}) FROM {table}") == [1], table
 
 
+def _write_without_end(file: Path) -> None:
+    with file.open("wb") as out:
+        while True:
+            out.write(bytes(1024**2))
+            out.flush()
+
+
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     """Batches are refused with 503 while there is no room, and stored once when there is."""
     spans = sample_spans(600, seed=91)
@@ -63,10 +70,8 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         with CollectorProcess(disk / "state") as collector:
             assert collector.post_body(bodies[0]).status == 200
             ballast = disk / "ballast"
-            with ballast.open("wb") as file, pytest.raises(OSError, match="No space"):
-                while True:
-                    file.write(bytes(1024**2))
-                    file.flush()
+            with pytest.raises(OSError, match="No space"):
+                _write_without_end(ballast)
             answers = {collector.post_body(body).status for body in bodies[1:4]}
             health = collector.request("GET", "/healthz").status
             ballast.unlink()

@@ -252,7 +252,7 @@ def test_many_operations_are_applied_in_parts() -> None:
             parts.append(list(some))
             return len(some)
 
-    assert apply_in_parts(cast(MemoryClient, Client()), operations) == 9_000
+    assert apply_in_parts(cast("MemoryClient", Client()), operations) == 9_000
     assert [operation for part in parts for operation in part] == operations
     assert max(map(len, parts)) <= OPERATIONS_AT_ONCE
 
@@ -277,8 +277,8 @@ def test_two_miners_at_once(collector: Collecting) -> None:
     scope = "github.com/example/overtaken"
     collector.send(failing_tests("overtaken-1", repository=scope).spans())
     collector.send(failing_tests("overtaken-2", START_NS + 10**13, repository=scope).spans())
-    client = Overtaken(collector.client, lambda: cast(None, run(collector)))
-    report = mine(collector.reader, cast(MemoryClient, client), RULES, LATER_NS)
+    client = Overtaken(collector.client, lambda: cast("None", run(collector)))
+    report = mine(collector.reader, cast("MemoryClient", client), RULES, LATER_NS)
     [memory] = memories(collector, scope)
 
     assert client.changes == 1
@@ -295,7 +295,7 @@ def test_a_run_that_is_always_overtaken_says_so(collector: Collecting) -> None:
     collector.send(failing_tests("always-1", repository="github.com/example/always").spans())
     client = Overtaken(collector.client, overtake)
     with pytest.raises(VersionConflictError):
-        mine(collector.reader, cast(MemoryClient, client), RULES, LATER_NS)
+        mine(collector.reader, cast("MemoryClient", client), RULES, LATER_NS)
 
     assert client.changes == ATTEMPTS
     assert run(collector).sessions == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Upstream:
     """(path, body)."""
     port: int = 0
 
-    def __enter__(self) -> Upstream:
+    def __enter__(self) -> Self:
         upstream = self
 
         class Handler(BaseHTTPRequestHandler):

@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from spanlore.otlp.codec import encode_request
 from spanlore.settings import Paths, child_environment
@@ -87,7 +87,7 @@ class CollectorProcess:
         self._reader = threading.Thread(target=self._read_log, daemon=True)
         self._reader.start()
 
-    def start(self) -> CollectorProcess:
+    def start(self) -> Self:
         """Starts the process and waits until it listens."""
         self.launch()
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -127,7 +127,7 @@ class CollectorProcess:
         self._process.terminate()
         return self.wait()
 
-    def __enter__(self) -> CollectorProcess:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, *_: object) -> None:

@@ -142,7 +142,7 @@ class _Bytes:
             return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         code = {"UInt8": "B", "Bool": "B", "UInt16": "H", "UInt32": "I", "UInt64": "Q", "Int64": "q", "Float64": "d"}
         code |= {"DateTime": "I", "Int32": "i"}
-        return self._numbers("q" if kind.startswith("DateTime64") else code[kind.split("(")[0]], height)
+        return self._numbers("q" if kind.startswith("DateTime64") else code[kind.split("(", maxsplit=1)[0]], height)
 
     def _maps(self, key: str, value: str, height: int) -> list[Any]:
         ends = self._numbers("q", height)

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 Policy = Callable[[dict[str, Any]], str]
 """The request's document → what the model says."""
@@ -46,7 +46,7 @@ class ScriptedChat:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> ScriptedChat:
+    def __enter__(self) -> Self:
         chat = self
 
         class Handler(BaseHTTPRequestHandler):

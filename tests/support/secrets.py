@@ -68,8 +68,10 @@ def command(plant: Planted) -> str:
     """What a model runs."""
     return "; ".join(
         (
-            f"curl -H 'Authorization: Bearer {plant.secret('curl: bearer')}' -u bob:{plant.password('curl: user')} "
-            f"'https://api.example.org/?api_key={plant.secret('curl: query')}'",
+            (
+                f"curl -H 'Authorization: Bearer {plant.secret('curl: bearer')}' -u bob:{plant.password('curl: user')} "
+                f"'https://api.example.org/?api_key={plant.secret('curl: query')}'"
+            ),
             f"mysql -u root -p{plant.password('mysql -p')} -e 'select 1'",
             f"PGPASSWORD={plant.password('PGPASSWORD')} psql -h db",
             f"docker login -u me --password {plant.password('--password')} r.example.org",

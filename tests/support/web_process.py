@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from typing import Self
 from urllib.parse import urlencode
 
 from spanlore.settings import Paths, child_environment
@@ -69,7 +70,7 @@ class WebProcess:
         self._reader.join(5)
         return code
 
-    def __enter__(self) -> WebProcess:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

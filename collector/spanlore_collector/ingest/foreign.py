@@ -72,7 +72,7 @@ def _typed(record: SpanRecord) -> Attributes:
         if message.role is Role.ASSISTANT:
             break
         newest.insert(0, message)
-    said = human_messages(newest, _harness(record), CallClass.MAIN)
+    said = human_messages(newest, CallClass.MAIN)
     if not said:
         return {}
     return {lore.HUMAN_TEXT: orjson.dumps([{"channel": one.channel.value, "text": one.text} for one in said]).decode()}

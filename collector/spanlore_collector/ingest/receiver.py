@@ -210,9 +210,9 @@ def prepare_logs(data: bytes, encoding: str, is_json: bool, now_ns: int, redacto
 
 
 def prepare_metrics(
-    data: bytes, encoding: str, is_json: bool, now_ns: int, redactor: Redactor | None = None
+    data: bytes, encoding: str, is_json: bool, _now_ns: int, _redactor: Redactor | None = None
 ) -> Prepared:
-    """Metrics request → rows. Raises as `prepare` does."""
+    """Metrics request → rows. Its times are its own, and it has no content. Raises as `prepare` does."""
     plain = decompress(data, encoding)
     unread = Rejected()
     found = decode_json_metrics(plain, unread) if is_json else decode_metrics(plain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import clickhouse_connect
@@ -58,7 +58,7 @@ class Reader:
             self._client.close()
             self._client = None
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -310,7 +310,7 @@ def _inference(record: SpanRecord, seat: _Seat, operation: str) -> InferenceRow:
         compacted=bool(a.get(gen_ai.CONVERSATION_COMPACTED, False)),
         ingested_at=seat.ingested_at,
         **_answer(a, w),
-        **_usage(a, w),
+        **_usage(a),
         **_cost(a, w),
         **_injection(a, w),
     )
@@ -332,7 +332,7 @@ def _answer(a: Attributes, w: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _usage(a: Attributes, w: dict[str, str]) -> dict[str, Any]:
+def _usage(a: Attributes) -> dict[str, Any]:
     return {
         "input_tokens": tokens(a, gen_ai.USAGE_INPUT_TOKENS),
         "output_tokens": tokens(a, gen_ai.USAGE_OUTPUT_TOKENS),

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from spanlore_collector.store.reader_guard import READONLY_CODE, Guard, QueryError, Verdict
 from spanlore_collector.store.reader_memory import MemoryWatch
@@ -136,7 +136,7 @@ class RunningQuery:
             self._session.close()
             self._pool.give_back(self._session.id)
 
-    def __enter__(self) -> RunningQuery:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -311,7 +311,7 @@ def _rest(captured: Captured, *, has_body: bool) -> _Rest:
 def _restored(payload: bytes, body: bytes | None) -> Captured | Packed | None:
     """The exchange as it was, packed where that can be; None where it can't be had back."""
     try:
-        rest = pickle.loads(payload)
+        rest = pickle.loads(payload)  # noqa: S301 - a file of this process's own, that nobody else may write
         sent = body if rest.sent is None else rest.sent
         return None if sent is None else _whole(rest, sent)
     except Exception:

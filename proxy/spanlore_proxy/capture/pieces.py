@@ -93,7 +93,7 @@ def _bounds_compact(body: bytes, document: dict[str, Any], start: Place) -> tupl
         for number, item in enumerate(items[first:] if first else items, first):
             position += is_list  # the bracket, or the comma
             data = orjson.dumps(item)
-            if not body.startswith(data, position) or (is_list and body[position - 1] not in (b"[,"[number > 0],)):
+            if not body.startswith(data, position) or (is_list and body[position - 1] != b"[,"[number > 0]):
                 return None
             if number == 0 and (is_list or len(data) >= MIN_LIST_VALUE_BYTES):
                 bounds.append(position)

@@ -202,16 +202,16 @@ def _said_in_turn(scene: Scene, human: tuple[HumanMessage, ...]) -> tuple[HumanM
     if not scene.meeting.is_birth or not scene.starts:
         return human
     messages = scene.view.messages(scene.starts[-1].index)
-    return human_messages(messages, scene.seen.identity.harness, scene.before.call_class)
+    return human_messages(messages, scene.before.call_class)
 
 
 def _said_before(scene: Scene) -> tuple[HumanMessage, ...]:
     """What people typed in the turn that was open, up to what is new, as the history still says it."""
-    view, harness, call_class = scene.view, scene.seen.identity.harness, scene.before.call_class
+    view, call_class = scene.view, scene.before.call_class
     if scene.meeting.is_birth or scene.meeting.is_compacted:
         return ()
     starts = turn_starts(view.at(range(view.opening, scene.first)), view.opening, is_first=True)
-    return human_messages(view.at(range(starts[-1].index, scene.first)), harness, call_class) if starts else ()
+    return human_messages(view.at(range(starts[-1].index, scene.first)), call_class) if starts else ()
 
 
 def _how_left(scene: Scene) -> str:
@@ -261,7 +261,7 @@ def _after(scene: Scene, turn: OpenTurn, tools: tuple[ToolExecution, ...]) -> Co
             for call in calls
         ),
         settled=tuple(result.id for _, result in results_from(view, last)),
-        heard=tuple(map(text_hash, human_messages(view.messages(last), seen.identity.harness, before.call_class))),
+        heard=tuple(map(text_hash, human_messages(view.messages(last), before.call_class))),
         launches=(*told, *launches_in(calls, turn.trace_id))[-MAX_LAUNCHES:],
         body_mark=seen.body_mark(),
         has_failed=seen.has_failed(),

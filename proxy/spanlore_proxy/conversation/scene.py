@@ -84,15 +84,15 @@ def answered_tools(scene: Scene) -> tuple[ToolExecution, ...]:
 
 def typed_by_person(scene: Scene) -> tuple[HumanMessage, ...]:
     """What a person typed that is new."""
-    view, harness, call_class = scene.view, scene.seen.identity.harness, scene.before.call_class
+    view, call_class = scene.view, scene.before.call_class
     if scene.meeting.is_compacted:
-        human = human_messages(view.at(scene.fresh), harness, call_class)
+        human = human_messages(view.at(scene.fresh), call_class)
     else:
         begin = _newest_from(scene)
         base = view.tool_calls_before(begin)[0] + 1
         is_stopped = _is_stopped(scene)
-        everything = human_messages(view.messages(base), harness, call_class, is_stopped=is_stopped)
-        earlier = human_messages(view.at(range(base, begin)), harness, call_class, is_stopped=is_stopped)
+        everything = human_messages(view.messages(base), call_class, is_stopped=is_stopped)
+        earlier = human_messages(view.at(range(base, begin)), call_class, is_stopped=is_stopped)
         human = everything[len(earlier) :]
     if scene.first < length(scene.before.chain):  # the last message was sent before, and has grown
         human = tuple(said for said in human if text_hash(said) not in scene.before.heard)

@@ -10,13 +10,13 @@ import orjson
 from spanlore_proxy.demo.replies import ReplyBody, ReplyPart, Say, Think, UseTool, pieces
 
 
-def as_json(body: ReplyBody, document: dict[str, Any]) -> bytes:
+def as_json(body: ReplyBody, _document: dict[str, Any]) -> bytes:
     """The whole answer of `generateContent`."""
     parts = [_part(part) for part in body.reply.parts]
     return orjson.dumps(_answer(body, parts, is_last=True))
 
 
-def events(body: ReplyBody, document: dict[str, Any]) -> Iterator[bytes]:
+def events(body: ReplyBody, _document: dict[str, Any]) -> Iterator[bytes]:
     """The stream of `streamGenerateContent?alt=sse`: texts come in pieces, a call whole."""
     parts = [piece for part in body.reply.parts for piece in _pieces(part)]
     for index, part in enumerate(parts, 1):

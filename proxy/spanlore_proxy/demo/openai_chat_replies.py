@@ -12,7 +12,7 @@ from spanlore_proxy.demo.replies import Reply, ReplyBody, ReplyPart, Say, Think,
 DONE = b"data: [DONE]\n\n"
 
 
-def as_json(body: ReplyBody, document: dict[str, Any]) -> bytes:
+def as_json(body: ReplyBody, _document: dict[str, Any]) -> bytes:
     """The whole completion, as the API answers without `stream`."""
     message: dict[str, Any] = {"role": "assistant", "content": _text(body.reply) or None, "refusal": None}
     if calls := list(_calls(body)):

@@ -89,7 +89,7 @@ _Loader.add_constructor("!binary", _binary)
 
 def _from_cassette(text: bytes, name: str) -> Iterator[Exchange]:
     try:
-        document = yaml.load(text, Loader=_Loader)
+        document = yaml.load(text, Loader=_Loader)  # noqa: S506 - the safe loader, and bytes
     except (yaml.YAMLError, ValueError) as fault:
         raise MalformedRecordingError(f"{name}: not YAML: {fault}") from fault
     document = document if isinstance(document, dict) else {}

@@ -103,7 +103,7 @@ def spans_of(
             observed = _observe(tracker, answer, identity, workplace)
             if is_told:
                 told.add(observed.observation.place.conversation)
-                yield _spans(observed, answer, known, redact, ignored)
+                yield _spans(observed, known, redact, ignored)
     if is_over:
         for observation in tracker.close_idle(_NEVER_NS, 0):
             if observation.place.conversation in told:
@@ -266,11 +266,7 @@ def _exchange(answer: _Answer, identity: Identity) -> Exchange:
 
 
 def _spans(
-    observed: Observed,
-    answer: _Answer,
-    known: Mapping[str, Result],
-    redact: Redact,
-    ignored: IgnoredFiles | None,
+    observed: Observed, known: Mapping[str, Result], redact: Redact, ignored: IgnoredFiles | None
 ) -> list[SpanRecord]:
     harness = observed.observation.workplace.harness
     told = _told_better(observed.observation, known, harness)

@@ -199,7 +199,7 @@ def become(launch: Launch, say: Say) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        os.execve(launch.program, launch.argv, child_environment(launch.environment))
+        os.execve(launch.program, launch.argv, child_environment(launch.environment))  # noqa: S606 - the agent itself
     except OSError as error:
         say(f"{launch.program}: {error.strerror}")
         return NOT_EXECUTABLE

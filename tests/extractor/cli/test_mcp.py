@@ -84,7 +84,7 @@ async def test_http(collector: Collecting, url: str) -> None:
 
 def test_a_taken_port_is_told(collector: Collecting, url: str) -> None:
     """With the option to change it."""
-    port = url.split(":")[2].split("/")[0]
+    port = url.split(":")[2].split("/", maxsplit=1)[0]
     command = [sys.executable, "-m", "spanlore", "mcp", "--http", "--port", port]
     done = subprocess.run(command, env=collector.environment, capture_output=True, text=True, timeout=60, check=False)
 

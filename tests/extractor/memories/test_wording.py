@@ -50,8 +50,10 @@ FAILED = "`make chek` failed with “no rule to make target 'chek'”"
         ),
         (
             candidate(Kind.TRAP, paths=("src/a.py",)),
-            f"{FAILED} in more than one session, each time until code was changed; "
-            "what was changed before it passed: `src/a.py`.",
+            (
+                f"{FAILED} in more than one session, each time until code was changed; "
+                "what was changed before it passed: `src/a.py`."
+            ),
         ),
         (candidate(Kind.DEAD_END), f"{FAILED}, again and again in one session, and was not solved there."),
         (candidate(Kind.CORRECTION, quote="never stash", failed=""), 'The user said (2026-11-30): "never stash"'),

@@ -157,7 +157,7 @@ def test_the_same_was_found_elsewhere(failing: str, later: str) -> None:
     """A path was not there; what the call was about is in both."""
     missing = next(word for word in failing.split() if "/" in word)
     found = paired(
-        Told().run(failing, f"{failing.split()[0]}: {missing}: No such file or directory", 2).run(later, "ok")
+        Told().run(failing, f"{failing.split(maxsplit=1)[0]}: {missing}: No such file or directory", 2).run(later, "ok")
     )
 
     assert found is not None and found.type is DeltaType.LOCATION

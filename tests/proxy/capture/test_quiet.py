@@ -88,7 +88,7 @@ async def test_an_answer_counts_for_a_moment() -> None:
             asked += 1
             loop.call_soon_threadsafe(done)
 
-    quiet = QuietMoments(cast(asyncio.AbstractEventLoop, Loop()), clock=lambda: now_s)
+    quiet = QuietMoments(cast("asyncio.AbstractEventLoop", Loop()), clock=lambda: now_s)
     for _ in range(3):
         await asyncio.to_thread(quiet.wait, lambda: False)
     first = asked

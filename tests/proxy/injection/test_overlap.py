@@ -90,7 +90,7 @@ def test_what_counts_as_contradicted(memory: Memory, project: str, expected: boo
 def usage(bad: str, good: str) -> Memory:
     """A mined fix, in the words of mining."""
     text = f"`{bad}` failed with “Error: x”; `{good}` worked instead."
-    return make_memory(text=text, subject=bad.split()[0], value=good, slot="form")
+    return make_memory(text=text, subject=bad.split(maxsplit=1)[0], value=good, slot="form")
 
 
 def rule(words: str) -> Memory:

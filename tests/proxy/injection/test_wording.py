@@ -52,8 +52,10 @@ def test_a_block_whole() -> None:
 
     assert wording.session_block([once, often], SCOPE, NOW_NS).split("\n") == [
         '<spanlore-memory scope="github.com/acme/shop" as-of="2026-09-21">',
-        "What earlier sessions in this repository showed, recorded by spanlore on the user's machine. It may be"
-        " outdated; the repository, its instruction files and the user come first.",
+        (
+            "What earlier sessions in this repository showed, recorded by spanlore on the user's machine. It may be"
+            " outdated; the repository, its instruction files and the user come first."
+        ),
         *(lines[id_] for id_ in sorted(lines)),
         "</spanlore-memory>",
     ]

@@ -24,7 +24,7 @@ OLDER = (
 
 def typed(*messages: dict[str, Any], call_class: CallClass = CallClass.MAIN) -> list[tuple[str, str]]:
     """Channel and text."""
-    found = human_messages([decode_message(message) for message in messages], "claude-code", call_class)
+    found = human_messages([decode_message(message) for message in messages], call_class)
     return [(human.channel.value, human.text) for human in found]
 
 
@@ -163,7 +163,7 @@ def test_what_gemini_cli_says_itself(text: str) -> None:
 )
 def test_what_agents_of_openais_dialects_say_themselves(text: str) -> None:
     """Codex, OpenCode, aider, mini-swe-agent."""
-    assert human_messages([Message(Role.USER, (Text(text),))], "unknown", CallClass.MAIN) == ()
+    assert human_messages([Message(Role.USER, (Text(text),))], CallClass.MAIN) == ()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_what_agents_of_openais_dialects_say_themselves(text: str) -> None:
 )
 def test_what_an_agent_wraps(text: str, expected: list[str]) -> None:
     """gptme tells its own words by a tag; other agents put a tag around the person's, and nothing outside counts."""
-    found = human_messages([Message(Role.USER, (Text(text),))], "unknown", CallClass.MAIN)
+    found = human_messages([Message(Role.USER, (Text(text),))], CallClass.MAIN)
 
     assert [human.text for human in found] == expected
 
@@ -187,17 +187,14 @@ def test_words_that_only_begin_so_are_a_persons() -> None:
     """The agent's own text is whole."""
     said = "I updated the files. Now run the tests."
 
-    assert human_messages([Message(Role.USER, (Text(said),))], "aider", CallClass.MAIN)[0].text == said
+    assert human_messages([Message(Role.USER, (Text(said),))], CallClass.MAIN)[0].text == said
 
 
 def test_a_task_is_taken_out_of_its_instructions() -> None:
     """mini-swe-agent wraps what the person typed."""
     text = "Please solve this issue: Fix the parser.\n\nYou can execute bash commands and edit files.\n\n## Workflow"
 
-    assert (
-        human_messages([Message(Role.USER, (Text(text),))], "mini-swe-agent", CallClass.MAIN)[0].text
-        == "Fix the parser."
-    )
+    assert human_messages([Message(Role.USER, (Text(text),))], CallClass.MAIN)[0].text == "Fix the parser."
 
 
 def test_a_reason_needs_the_wires_flag() -> None:
@@ -222,4 +219,4 @@ def test_what_one_agent_writes_to_another_is_not_typed() -> None:
     answer = Message(Role.OTHER, (Text("Message Type: FINAL_ANSWER\nSender: look\nPayload:\nFound."),))
 
     assert scan(answer) == Scan(is_notification=True)
-    assert human_messages([answer], "codex", CallClass.MAIN) == ()
+    assert human_messages([answer], CallClass.MAIN) == ()

@@ -49,15 +49,15 @@ def words(found: Verdict) -> tuple[str, str, int | None]:
          ("rejected", "user_rejected", None)),
         ("make", "The user doesn't want to take this action right now. STOP", True,
          ("rejected", "user_rejected", None)),
-        ("make", "The user doesn't want to proceed with this tool use. STOP Correction to the text above: this call "
-         "was stopped while running", True, ("unknown", "interrupted", None)),
+        ("make", ("The user doesn't want to proceed with this tool use. STOP Correction to the text above: this call "
+         "was stopped while running"), True, ("unknown", "interrupted", None)),
         ("make", "Permission to use Bash has been denied.", True, ("rejected", "permission_denied", None)),
-        ("make", "Auto mode could not evaluate this action and is blocking it for safety — run with --debug for "
-         "details.", True, ("rejected", "permission_denied", None)),
-        ("make", "claude-opus-5-5 is temporarily unavailable, so auto mode cannot determine the safety of Bash right "
-         "now.", True, ("rejected", "permission_denied", None)),
-        ("make", "Auto mode is unavailable: the server returned no safety verdict for 3 responses in a row, so Bash "
-         "was not run and this turn has ended.", True, ("rejected", "permission_denied", None)),
+        ("make", ("Auto mode could not evaluate this action and is blocking it for safety — run with --debug for "
+         "details."), True, ("rejected", "permission_denied", None)),
+        ("make", ("claude-opus-5-5 is temporarily unavailable, so auto mode cannot determine the safety of Bash right "
+         "now."), True, ("rejected", "permission_denied", None)),
+        ("make", ("Auto mode is unavailable: the server returned no safety verdict for 3 responses in a row, so Bash "
+         "was not run and this turn has ended."), True, ("rejected", "permission_denied", None)),
         ("make", "Bash was not run: only auto mode's safety check can allow it, and that check gave no result.", True,
          ("rejected", "permission_denied", None)),
         ("make", "Permission for this action was denied by the Claude Code auto mode classifier. Reason: deletes.",

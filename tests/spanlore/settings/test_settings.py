@@ -101,7 +101,7 @@ def test_wrong_variable_is_named(paths: Paths, name: str, value: str) -> None:
         load_settings({name: value}, paths)
 
     assert f"environment variable {name}" in str(caught.value)
-    assert value.split("=")[-1] in str(caught.value)
+    assert value.rsplit("=", maxsplit=1)[-1] in str(caught.value)
     assert "Mend the value" in str(caught.value)
 
 

@@ -104,7 +104,7 @@ def test_long_commands_are_cut() -> None:
 )
 def test_any_wrapping_gives_the_same_program(command: str, wrappers: list[str]) -> None:
     """Wrappers never change the program, in whatever order they stand."""
-    assert parse_command("".join(wrappers) + command).program == command.split()[0]
+    assert parse_command("".join(wrappers) + command).program == command.split(maxsplit=1)[0]
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ class _StreamedMessage:
             "content": [block.block() for block in self._blocks],
             "usage": self._usage,
         }
-        return decode_answer(raw, self._status, is_complete, error=self._error, unknown=self._unknown)
+        return decode_answer(raw, is_complete, error=self._error, unknown=self._unknown)
 
 
 def fold_json(body: bytes, status: int | None, is_cut: bool) -> WireResponse:
@@ -214,12 +214,11 @@ def _fold_document(document: dict[str, Any], status: int | None, *, is_complete:
     if is_complete and document.get("type") != "message" and not isinstance(document.get("content"), list):
         error = InferenceError(MALFORMED_RESPONSE, "neither a message nor an error", status)
         return WireResponse(error=error, is_complete=True, finish_reasons=("error",))
-    return decode_answer({"role": "assistant", **document}, status, is_complete)
+    return decode_answer({"role": "assistant", **document}, is_complete)
 
 
 def decode_answer(
     raw: dict[str, Any],
-    status: int | None,
     is_complete: bool,
     *,
     error: InferenceError | None = None,
