@@ -22,6 +22,7 @@ from spanlore.settings import Settings
 from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.base_urls import ADDRESS, Address, BaseUrls
+from spanlore_proxy.capture.beyond import Beyond
 from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Asked, Captured, RequestHead, request_exchange
 from spanlore_proxy.capture.connections import keep_alive, lift_connection_limit
 from spanlore_proxy.capture.counters import Counters, Samples
@@ -93,6 +94,7 @@ class CaptureAddon:
         is_opened: Callable[[str], bool],
         upstreams: Mapping[str, Upstream],
         base_urls: BaseUrls,
+        beyond: Beyond,
         workplaces: Workplaces,
         injector: Preparer,
         sink: Sink,
@@ -105,6 +107,7 @@ class CaptureAddon:
         self._is_opened = is_opened
         self._upstreams = upstreams
         self._base_urls = base_urls
+        self._beyond = beyond
         self._workplaces = workplaces
         self._injector = injector
         self._sink = sink
@@ -142,6 +145,10 @@ class CaptureAddon:
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
         self._guarded("connect", lambda: self._introduce(flow))
+        self._guarded("connect", lambda: self._beyond.lead(flow, flow.request.data.host))
+
+    def http_connect_upstream(self, flow: http.HTTPFlow) -> None:
+        self._guarded("connect", lambda: self._beyond.authorize(flow))
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
         address = data.server.address
@@ -162,6 +169,7 @@ class CaptureAddon:
             self._finish(live, End.CLIENT_GONE)
         self._live.pop(client.id, None)
         self._guarded("connect", lambda: self._workplaces.forget(client.id))
+        self._beyond.forget(client.id)
 
     def tcp_message(self, flow: tcp.TCPFlow) -> None:
         # Whatever mitmproxy takes for raw TCP it would keep, all of it.
@@ -175,6 +183,7 @@ class CaptureAddon:
             return  # refused; mitmproxy reads the body, then answers
         self._guarded("requestheaders", lambda: self._begin(flow))
         self._guarded("requestheaders", lambda: self._send_on(flow.request))
+        self._guarded("connect", lambda: self._beyond.lead(flow, flow.request.data.host))
         if LIVE not in flow.metadata:
             # A body of unknown length over HTTP/2 has to be whole before it can be framed for HTTP/1.1.
             flow.request.stream = not _is_unframed(flow.request)
@@ -238,8 +247,11 @@ class CaptureAddon:
 
     def _introduce(self, flow: http.HTTPFlow) -> None:
         client = flow.client_conn
-        if ADDRESS in flow.metadata or self._is_opened(flow.request.data.host):
-            credentials = parse_proxy_authorization(flow.request.headers.get("proxy-authorization", ""))
+        address: Address | None = flow.metadata.get(ADDRESS)
+        told = flow.request.headers.get("proxy-authorization", "")
+        credentials = address.credentials if address is not None else parse_proxy_authorization(told)
+        self._beyond.introduce(client.id, credentials)
+        if address is not None or self._is_opened(flow.request.data.host):
             self._workplaces.introduce(client.id, credentials, client.peername[:2], client.sockname[:2])
 
     def _begin(self, flow: http.HTTPFlow) -> None:
@@ -249,8 +261,7 @@ class CaptureAddon:
         if address is None and not self._is_opened(host):
             return
         # Known already where there was a CONNECT; plain http has its credentials in the request itself.
-        if address is None or address.workplace is None:
-            self._guarded("connect", lambda: self._introduce(flow))
+        self._guarded("connect", lambda: self._introduce(flow))
         endpoint = recognise(request.method, host, request.path)
         is_upgrade = endpoint is None and (endpoint := upgraded_endpoint(request)) is not None
         kind = "websocket" if is_upgrade else endpoint.kind.value if endpoint is not None else "unknown_endpoint"

@@ -57,6 +57,8 @@ class Address:
     """Of the request there, without the upstream's own prefix."""
     workplace: Workplace | None
     """None for a base URL that belongs to a shell: any directory may be the agent's."""
+    credentials: Credentials | None = None
+    """The run's."""
 
 
 class BaseUrls:
@@ -111,7 +113,7 @@ def read_address(host: str, path: str, runs: RunRegistry) -> Address:
     upstream = _upstream(name, run)
     if name in _VERSIONED and name not in _own(run):
         rest = _with_version(rest)
-    return Address(upstream, rest if rest.startswith("/") else f"/{rest}", runs.workplace(credentials))
+    return Address(upstream, rest if rest.startswith("/") else f"/{rest}", runs.workplace(credentials), credentials)
 
 
 def lead_on(request: http.Request, address: Address) -> None:

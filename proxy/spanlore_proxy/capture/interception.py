@@ -27,6 +27,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseEndOfMessage,
     ResponseProtocolError,
 )
+from mitmproxy.proxy.layers.http._upstream_proxy import HttpUpstreamProxy
 from mitmproxy.utils import human
 
 from spanlore_proxy.wire.exchange import End
@@ -101,7 +102,8 @@ class _HttpStream(HttpStream):
         super().__init__(context, stream_id)
         self._is_opened = is_opened
         self._on_tunnel = on_tunnel
-        self._tunnel: layers.TCPLayer | None = None
+        self._tunnel: layer.Layer | None = None
+        self._opening: _Opening | None = None
 
     def state_wait_for_request_headers(self, event: RequestHeaders) -> layer.CommandGenerator[None]:
         """Marks a request whose target is a path: mitmproxy would send it wherever its Host header leads."""
@@ -120,6 +122,9 @@ class _HttpStream(HttpStream):
             yield from super().handle_connect_regular()  # type: ignore[no-untyped-call]  # mitmproxy does not annotate it
             return
         self._on_tunnel(host)
+        if self.context.server.via is not None:
+            yield from self._dig_through_outer()
+            return
         error = yield commands.OpenConnection(self.context.server)
         if error:
             address = human.format_address(self.context.server.address)
@@ -128,6 +133,27 @@ class _HttpStream(HttpStream):
             # `ignore`: nothing of it is kept, and no hook sees it.
             self.child_layer = self._tunnel = layers.TCPLayer(self.context, ignore=True)
         yield from self.handle_connect_finish()  # type: ignore[no-untyped-call]  # the same
+
+    def _dig_through_outer(self) -> layer.CommandGenerator[None]:
+        """As above, through another proxy (`beyond`), whose answer to a CONNECT of its own has to come first."""
+        self.child_layer = self._opening = _Opening(self.context)
+        stack = HttpUpstreamProxy.make(self.context, True) / self._opening
+        self._tunnel = stack[0]
+        self._handle_event = self.passthrough
+        yield from self.passthrough(events.Start())
+
+    def _opened(self, opening: _Opening) -> layer.CommandGenerator[None]:
+        """The outer proxy has answered."""
+        self._opening = None
+        if opening.error:
+            self._tunnel = None
+            self._handle_event = super()._handle_event
+            address = human.format_address(self.context.server.address)
+            self.flow.response = http.Response.make(502, f"spanlore cannot connect to {address}: {opening.error}")
+        yield from self.handle_connect_finish()  # type: ignore[no-untyped-call]  # mitmproxy does not annotate it
+        if self._tunnel is not None:
+            for early in opening.early:
+                yield from self._tunnel.handle_event(early)
 
     def flow_done(self) -> layer.CommandGenerator[None]:
         """After 101 (WebSocket) the bytes go on as they are, and no hook waits for any of them. When one side ends the
@@ -154,6 +180,8 @@ class _HttpStream(HttpStream):
             yield from self._tunnel.handle_event(events.ConnectionClosed(self.context.client))
         else:
             yield from self._tunnel.handle_event(event)
+        if self._opening is not None and self._opening.error is not None:
+            yield from self._opened(self._opening)
 
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError
@@ -193,6 +221,28 @@ class _SwitchedLayer(layers.TCPLayer):
             yield commands.SendData(self.context.server, rest)
         yield from super().relay_messages(event)
         tap.closed(is_client)
+
+
+class _Opening(layer.Layer):
+    """Opens the server's connection, which the layer above leads through another proxy; then a tunnel as any other."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.error: str | None = None
+        """None until that is over; '' where it went well."""
+        self.early: list[events.Event] = []
+        """What came before the client was told that it is open."""
+        self._is_told = False
+        self._rest = layers.TCPLayer(context, ignore=True)
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if self.error is None:
+            self.error = (yield commands.OpenConnection(self.context.server)) or ""
+        elif self._is_told or isinstance(event, events.Start):
+            self._is_told = True
+            yield from self._rest.handle_event(event)
+        else:
+            self.early.append(event)
 
 
 class OpenedHosts:

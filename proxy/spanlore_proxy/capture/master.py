@@ -41,9 +41,9 @@ CLOSE_S: Final = 1.0
 class EmbeddedProxy:
     """One mitmproxy on one listening socket. `start`, then `stop_accepting`, then `close`."""
 
-    def __init__(self, addons: Sequence[object], *, ca_dir: Path, roots: Path) -> None:
-        """`addons` come before mitmproxy's TLS addon, in this order; one of them has to choose layers. Must be made
-        inside the event loop.
+    def __init__(self, addons: Sequence[object], after: Sequence[object] = (), *, ca_dir: Path, roots: Path) -> None:
+        """`addons` come before mitmproxy's TLS addon, in this order, and `after` behind it; one of the first has to
+        choose layers. Must be made inside the event loop.
 
         Raises:
             mitmproxy.exceptions.OptionsError: an option is not accepted.
@@ -53,7 +53,7 @@ class EmbeddedProxy:
         leave_out_trailers()
         self._master = Master(Options())
         self._proxyserver = Proxyserver()
-        self._master.addons.add(Core(), self._proxyserver, *addons, TlsConfig(), DisableH2C())
+        self._master.addons.add(Core(), self._proxyserver, *addons, TlsConfig(), *after, DisableH2C())
         self._master.options.update(
             confdir=str(ca_dir),
             server=False,

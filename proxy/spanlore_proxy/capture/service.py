@@ -28,6 +28,7 @@ from spanlore.spans.price import load_prices, use_own_prices
 from spanlore_proxy.capture import counters
 from spanlore_proxy.capture.addon import CaptureAddon
 from spanlore_proxy.capture.base_urls import BaseUrls
+from spanlore_proxy.capture.beyond import Beyond, Trusting
 from spanlore_proxy.capture.counters import Counters
 from spanlore_proxy.capture.held import HeldExchanges, Tally
 from spanlore_proxy.capture.ignored import ignored_files
@@ -96,6 +97,7 @@ class ProxyService:
         self._snapshot = SnapshotCache(collector, paths.token(), paths.snapshot_file)
         self._runs = RunRegistry(paths.runs_dir)
         self._base_urls = BaseUrls(self._runs, self.counts)
+        beyond = Beyond(self._runs)
         self._workplaces = Workplaces(self._runs, Checkouts())
         self._closing.callback(self._workplaces.close)
         self._loop = asyncio.get_running_loop()
@@ -107,6 +109,7 @@ class ProxyService:
             is_opened=is_opened,
             upstreams=upstreams,
             base_urls=self._base_urls,
+            beyond=beyond,
             workplaces=self._workplaces,
             injector=self._injector,
             sink=self._recorder,
@@ -117,7 +120,7 @@ class ProxyService:
             counts=self.counts,
         )
         interception = Interception(is_opened, lambda host: self.counts.add(counters.TUNNELLED))
-        self._proxy = EmbeddedProxy([self.addon, interception], ca_dir=paths.ca_dir, roots=roots)
+        self._proxy = EmbeddedProxy([self.addon, interception], [Trusting(beyond)], ca_dir=paths.ca_dir, roots=roots)
         self._status = StatusFile(paths.proxy_status_file, self.describe)
         self._tasks: list[asyncio.Task[None]] = []
         self.address = ("", 0)

@@ -65,6 +65,8 @@ class Trust:
     """All roots and ours: for variables that replace the trust store."""
     extra: Path
     """For `NODE_EXTRA_CA_CERTS`, which adds: ours, and what the caller had there."""
+    is_usual: bool = True
+    """The caller trusts just what the system does."""
 
 
 def ensure_ca(paths: Paths) -> Path:
@@ -95,6 +97,7 @@ def ensure_trust(paths: Paths, environ: Mapping[str, str]) -> Trust:
         ca=ca,
         bundle=_write(paths.ca_dir, "bundle", [*roots, *added, *ours], is_usual),
         extra=_write(paths.ca_dir, "extra", [*node, *ours], False) if set(node) - set(ours) else ca,
+        is_usual=is_usual,
     )
 
 

@@ -59,10 +59,14 @@ def agent_environment(url: str, trust: Trust, environ: Mapping[str, str]) -> dic
 
 
 def other_proxy(environ: Mapping[str, str]) -> str:
-    """A proxy of somebody else's that ours will stand in front of; '' if none, credentials left out."""
-    url = environ.get("https_proxy") or environ.get("HTTPS_PROXY") or ""
-    bare = re.sub(r"//[^@/]*@", "//", url)
-    return "" if not bare or re.match(r"https?://(127\.0\.0\.1|localhost|\[::1\])[:/]?", bare) else bare
+    """The URL of the proxy that the caller's programs were told to use, credentials and all; '' if none."""
+    names = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+    return next((url for name in names if (url := environ.get(name, "").strip())), "")
+
+
+def without_credentials(url: str) -> str:
+    """To be shown."""
+    return re.sub(r"^((?:[^/@]*//)?)[^/]*@", r"\1", url)
 
 
 def bypassed(host: str, environ: Mapping[str, str]) -> bool:

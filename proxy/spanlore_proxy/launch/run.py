@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import spanlore
@@ -24,10 +24,17 @@ from spanlore.settings import Paths, Settings, SettingsError, child_environment
 from spanlore.spans.place import Workplace
 from spanlore_proxy.launch import base_urls
 from spanlore_proxy.launch.agents import Via, takes_client_block, with_client_block
-from spanlore_proxy.launch.ca import ensure_trust
+from spanlore_proxy.launch.ca import Trust, ensure_trust
 from spanlore_proxy.launch.daemon import Daemon, running_daemon, settings_digest
-from spanlore_proxy.launch.environment import agent_environment, bypassed, other_proxy, proxy_url
-from spanlore_proxy.launch.runs import Run, new_run, shell_run, write_run
+from spanlore_proxy.launch.environment import (
+    agent_environment,
+    bypassed,
+    other_proxy,
+    proxy_url,
+    without_credentials,
+)
+from spanlore_proxy.launch.outer import UnusableError, outer_of
+from spanlore_proxy.launch.runs import Outer, Run, new_run, shell_run, write_run
 from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon
 
 log = logging.getLogger(__name__)
@@ -113,13 +120,15 @@ def prepare(
         say(text)
     if via is Via.BASE_URL:
         return _by_base_url(argv, program, daemon, paths, environ, say)
-    run = new_run(harness_of(argv), _working_directory(), os.getpid(), time.time_ns())
+    trust = ensure_trust(paths, environ)
+    outer = _outer(daemon, paths, environ, trust, say)
+    run = new_run(harness_of(argv), _working_directory(), os.getpid(), time.time_ns(), outer=outer)
     write_run(paths, run)
     url = proxy_url(daemon.proxy_port, run.run_id, run.token)
     words = list(argv)
     if settings is not None and takes_client_block(argv, environ):
         words = with_client_block(argv, _client_block(run, settings, paths, say))
-    variables = agent_environment(url, ensure_trust(paths, environ), environ)
+    variables = agent_environment(url, trust, environ)
     return Launch(program, tuple(words), variables | run_marks(run.run_id, argv))
 
 
@@ -129,12 +138,19 @@ def shell_environment(
     """The same for a shell, whose agents and directories are not known yet."""
     for text in warnings(daemon, settings, environ, via):
         say(text)
+    trust = ensure_trust(paths, environ)
+    outer = _outer(daemon, paths, environ, trust, say)
     if via is Via.PROXY:
-        return agent_environment(proxy_url(daemon.proxy_port), ensure_trust(paths, environ), environ)
+        url = proxy_url(daemon.proxy_port)
+        if outer != Outer():
+            run = shell_run(paths, {}, outer)
+            write_run(paths, run)
+            url = proxy_url(daemon.proxy_port, run.run_id, run.token)
+        return agent_environment(url, trust, environ)
     any_agent, codex = (base_urls.addresses_for(name, environ, paths.runs_dir) for name in ("unknown", "codex"))
     for text in base_urls.notes((), any_agent, environ):
         say(text)
-    run = shell_run(paths, base_urls.upstreams_of(any_agent) | base_urls.upstreams_of(codex))
+    run = shell_run(paths, base_urls.upstreams_of(any_agent) | base_urls.upstreams_of(codex), outer)
     write_run(paths, run)
     origin = base_urls.origin_url(daemon.proxy_port, run.run_id, run.token)
     if shutil.which("codex", path=environ.get("PATH")):
@@ -150,7 +166,8 @@ def _by_base_url(
     for text in base_urls.notes(argv, addresses, environ):
         say(text)
     upstreams = base_urls.upstreams_of(addresses)
-    run = new_run(addresses.harness, _working_directory(), os.getpid(), time.time_ns(), upstreams)
+    outer = _outer(daemon, paths, environ, ensure_trust(paths, environ), say)
+    run = new_run(addresses.harness, _working_directory(), os.getpid(), time.time_ns(), upstreams, outer)
     write_run(paths, run)
     origin = base_urls.origin_url(daemon.proxy_port, run.run_id, run.token)
     words = base_urls.with_base_url(argv, addresses, origin)
@@ -167,12 +184,20 @@ def warnings(daemon: Daemon, settings: Settings | None, environ: Mapping[str, st
         out.append(
             "the running daemon was started with other settings; `spanlore down` and start again to apply these."
         )
-    other = other_proxy(environ)
-    if other:
-        out.append(f"HTTPS_PROXY was {other}; spanlore's proxy goes to the API directly, not through that one.")
     if via is Via.PROXY and bypassed("api.anthropic.com", environ):
         out.append("NO_PROXY keeps LLM API hosts away from every proxy, spanlore's too: nothing will be captured.")
     return out
+
+
+def _outer(daemon: Daemon, paths: Paths, environ: Mapping[str, str], trust: Trust, say: Say) -> Outer:
+    """The caller's own way to the API; told, where ours can't take it."""
+    roots = "" if trust.is_usual else str(trust.bundle)
+    try:
+        return replace(outer_of(environ, paths, daemon.proxy_port), roots=roots)
+    except UnusableError as error:
+        name = without_credentials(other_proxy(environ))
+        say(f"the proxy {name} {error}; spanlore's goes to the API directly, not through that one.")
+        return Outer(roots=roots)
 
 
 def _over_budget(daemon: Daemon, settings: Settings | None, paths: Paths, environ: Mapping[str, str]) -> list[str]:

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from spanlore_proxy.launch.ca import Trust
-from spanlore_proxy.launch.environment import agent_environment, bypassed, other_proxy, proxy_url
+from spanlore_proxy.launch.environment import (
+    agent_environment,
+    bypassed,
+    other_proxy,
+    proxy_url,
+    without_credentials,
+)
 
 TRUST = Trust(ca=Path("/s/ca.pem"), bundle=Path("/s/bundle.pem"), extra=Path("/s/extra.pem"))
 URL = "http://run-1:t@127.0.0.1:7717"
@@ -50,14 +56,29 @@ def test_url() -> None:
     ("environ", "found"),
     [
         ({}, ""),
-        ({"HTTPS_PROXY": URL}, ""),
-        ({"https_proxy": "http://localhost:3128"}, ""),
-        ({"HTTPS_PROXY": "http://me:secret@proxy.corp.example:3128"}, "http://proxy.corp.example:3128"),
+        ({"HTTPS_PROXY": ""}, ""),
+        ({"HTTPS_PROXY": "http://a:1", "https_proxy": "http://b:1"}, "http://b:1"),
+        ({"ALL_PROXY": "http://c:1"}, "http://c:1"),
+        ({"HTTP_PROXY": "http://d:1", "http_proxy": "http://d:1"}, ""),
     ],
 )
 def test_other_proxy(environ: dict[str, str], found: str) -> None:
-    """A proxy elsewhere is named without its credentials; one on this machine, ours too, is none to tell of."""
+    """The one that programs use for https, as curl chooses it; that for plain http has no say."""
     assert other_proxy(environ) == found
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://me:secret@proxy.corp.example:3128", "http://proxy.corp.example:3128"),
+        ("me:secret@proxy.corp.example:3128", "proxy.corp.example:3128"),
+        ("http://me:p@ss@proxy.corp.example", "http://proxy.corp.example"),
+        ("socks5://proxy.corp.example", "socks5://proxy.corp.example"),
+    ],
+)
+def test_shown_without_credentials(url: str, shown: str) -> None:
+    """Whatever stands before the host."""
+    assert without_credentials(url) == shown
 
 
 @pytest.mark.parametrize(

@@ -235,12 +235,32 @@ def test_broken_snapshot_costs_no_start(paths: Paths, tmp_path: Path, monkeypatc
     assert said[0].startswith("no memory is given")
 
 
+def test_the_callers_proxy_is_written_into_the_run(paths: Paths) -> None:
+    """With its credentials, the caller's exceptions and the roots that its variables name; the agent sees ours alone.
+    One that ours can't go through is told, without what is secret."""
+    ours = paths.ca_dir / "company.pem"
+    ours.parent.mkdir(parents=True, exist_ok=True)
+    ours.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    company = {"HTTPS_PROXY": "http://me:secret@proxy.corp.example:3128", "NO_PROXY": "gw.corp.example"}
+    shown = 'echo "$HTTPS_PROXY"'
+    done = run(paths, "--", "sh", "-c", shown, NODE_EXTRA_CA_CERTS=str(ours), **company)
+
+    made = only_run(paths)
+    outer = made["outer"]
+    assert isinstance(outer, dict)
+    assert (outer["proxy"], outer["exempt"]) == (company["HTTPS_PROXY"], company["NO_PROXY"])
+    assert "AAAA" in Path(outer["roots"]).read_text()
+    assert done.stdout == f"http://{made['run_id']}:{made['token']}@127.0.0.1:7717\n"
+    assert done.stderr == ""
+    told = run(paths, "--", "true", HTTPS_PROXY="socks5://me:secret@proxy.corp.example:1080").stderr
+    assert "proxy.corp.example:1080" in told and "secret" not in told
+
+
 @pytest.mark.parametrize(
     ("environ", "settings", "words"),
     [
         ({}, {}, ""),
         ({}, {"upstreams": {"a.example": "http://127.0.0.1:1"}}, "other settings"),
-        ({"HTTPS_PROXY": "http://proxy.corp.example:3128"}, {}, "http://proxy.corp.example:3128"),
         ({"NO_PROXY": "*"}, {}, "nothing will be captured"),
     ],
 )

@@ -44,6 +44,7 @@ def test_file_says_whose_work_it_is(paths: Paths, tmp_path: Path) -> None:
         "sub_path": "src",
         "branch": "main",
         "upstreams": {},
+        "outer": {"proxy": "", "exempt": "", "roots": ""},
     }
 
 
