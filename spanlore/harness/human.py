@@ -52,6 +52,8 @@ _MACHINE_TAGS: Final = (
     "state_snapshot", "hook_context", "system", "environment_details", "additional_data", "attached_files",
     "open_and_recently_viewed_files", "project_layout", "git_status", "environment_info", "workspace_info",
     "reminderInstructions", "reminder_instructions", "editorContext", "attachments",
+    # Copilot CLI
+    "current_datetime", "reminder", "system_notification", "tagged_files", "todo_status", "sql_tables",
 )  # fmt: skip
 _MACHINE = re.compile(
     rf"<(?P<tag>{'|'.join(_MACHINE_TAGS)}|spanlore-[\w-]+)(?:\s[^>]*)?>(?P<inside>.*?)(?:</(?P=tag)>|\Z)", re.S

@@ -2,7 +2,8 @@
 
 Agents have few ways of saying it: a line of their own in front of the output or behind it ("Exit code: 3",
 "[Command exited with code 3]", "Return code: 3"), or a JSON object or list with the code or a flag beside the output
-(as measured with Cline 3.0, Continue CLI 1.5, gptme 0.35 and Mistral Vibe 3.0, and as other agents' sources have it).
+(as measured with Cline 3.0, Continue CLI 1.5, gptme 0.35, Mistral Vibe 3.0 and Copilot CLI 1.0, and as other agents'
+sources have it).
 A program may print such a line in the middle of its output, which proves nothing; so only the first line and the last
 three count, and only a line that says nothing else.
 """
@@ -31,7 +32,7 @@ class Stated:
 
 
 _LINE: Final = re.compile(
-    r"[\[(<]?(?:the )?(?:(?:command|process|shell) )?"
+    r"[\[(<]?(?:the )?(?:(?:command|process|shell)(?:[ _-]?id)?(?:[ :#=]{1,2}\w{1,40})? )?"
     r"(?:(?:failed|exited|finished|completed|returned|ended|terminated)(?: with)?(?: an?)?(?: non-zero)? )?"
     r"(?:exit[ _-]?|return[ _-]?)?(?P<noun>code|status)\s*[:=]?\s*(?P<code>-?\d{1,7})[\])>.]?",
     re.I,

@@ -62,7 +62,7 @@ def test_each_request_is_captured(running: Camp, session: Session) -> None:
     assert len(main) == len(session.main)
     assert {row["session_id"] for row in rows} == {main[0]["session_id"]} != {""}
     assert {row["harness"] for row in rows} == {session.agent.harness}
-    assert {row["dialect"] for row in rows} == {session.agent.dialect.value}
+    assert {row["dialect"] for row in main} == {session.agent.dialect.value}
     assert {(row["repository"], row["branch"]) for row in rows} == {(SCOPE, "main")}
     status = 101 if session.agent.is_socket else 200
     assert all((row["status_code"], row["is_complete"], row["error_type"]) == (status, True, "") for row in rows)
@@ -100,7 +100,7 @@ def test_outcomes_are_seen(running: Camp, session: Session) -> None:
         assert "No such file" in failed["error_line"]
         assert failed["signature"] == SIGNATURE, failed["error_line"]
     assert [(call["command"], call["outcome"]) for call in left] == (
-        [(session.agent.last, "unknown")] if session.agent.last else []
+        [(session.agent.last.input.get("command", ""), "unknown")] if session.agent.last else []
     )
 
 

@@ -55,8 +55,8 @@ class RealAgent:
     """Files that it needs in its HOME."""
     is_socket: bool = False
     """It speaks over a WebSocket."""
-    last: str | None = None
-    """A command that ends the session, where words do not."""
+    last: UseTool | None = None
+    """What ends the session, where words do not."""
     own_names: frozenset[str] = frozenset()
     """Hosts of its maker that it asks without the proxy; no model answers there."""
     node: int = 0
@@ -91,7 +91,7 @@ class RealAgent:
             case 1:
                 return Reply((Say("That failed; another way."), self.tool(WORKING)))
             case 2 if self.last:
-                return Reply((self.tool(self.last),))
+                return Reply((self.last,))
             case _:
                 return Reply((Say(DONE),))
 
@@ -304,7 +304,7 @@ AGENTS = (
         arguments=("-m", "openai/gpt-4.1", "-t", "{prompt}", "-y", "--exit-immediately"),
         environment=OPENAI_KEY | {"MSWEA_CONFIGURED": "true", "MSWEA_COST_TRACKING": "ignore_errors"} | NO_PRICES,
         tool=_shell("bash"),
-        last="echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT",
+        last=UseTool("bash", {"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}),
     ),
     RealAgent(
         name="aider",

@@ -58,6 +58,7 @@ HARNESSES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("qwen-code", re.compile(r"\bQwenCode/(\S+)")),
     ("aider", re.compile(r"\baider/(\S+)", re.I)),
     ("mini-swe-agent", re.compile(r"\bmini-?swe-?agent/(\S+)", re.I)),
+    ("mistral-vibe", re.compile(r"\bMistral-Vibe/(\S+)")),
     ("pi", re.compile(r"(?:^|\s)pi(?:-coding-agent)?/(\S+)")),
 )
 """Agent and what tells it in a user agent; group 1 is the version."""
@@ -76,6 +77,7 @@ _SYSTEM_MARKS: Final = (
     ("cline", "You are Cline, "),
     ("continue", "You are an agent in the Continue CLI."),
     ("gptme", "You are gptme"),
+    ("copilot-cli", "You are the GitHub Copilot CLI"),
 )
 """For clients whose user agent is that of their SDK."""
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id", "session-id", "session_id")

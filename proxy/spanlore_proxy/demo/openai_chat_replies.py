@@ -10,6 +10,8 @@ import orjson
 from spanlore_proxy.demo.replies import Reply, ReplyBody, ReplyPart, Say, Think, UseTool, pieces
 
 DONE = b"data: [DONE]\n\n"
+WHOLE_CALLS = ("codestral", "devstral", "magistral", "mistral")
+"""Models whose API sends a tool call in one piece, with its name; Mistral's own client takes no other."""
 
 
 def as_json(body: ReplyBody, _document: dict[str, Any]) -> bytes:
@@ -25,8 +27,9 @@ def events(body: ReplyBody, document: dict[str, Any]) -> Iterator[bytes]:
     """The stream; usage comes in a chunk of its own where the request asked for it."""
     yield _chunk(body, {"role": "assistant", "content": ""})
     ids = iter(enumerate(_calls(body)))
+    is_whole = str(document.get("model")).startswith(WHOLE_CALLS)
     for part in body.reply.parts:
-        for delta in _deltas(part, ids):
+        for delta in _deltas(part, ids, is_whole=is_whole):
             yield _chunk(body, delta)
     yield _chunk(body, {}, _finish_reason(body.reply))
     if (document.get("stream_options") or {}).get("include_usage"):
@@ -34,7 +37,9 @@ def events(body: ReplyBody, document: dict[str, Any]) -> Iterator[bytes]:
     yield DONE
 
 
-def _deltas(part: ReplyPart, calls: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _deltas(
+    part: ReplyPart, calls: Iterator[tuple[int, dict[str, Any]]], *, is_whole: bool
+) -> Iterator[dict[str, Any]]:
     match part:
         case Say(text):
             for piece in pieces(text):
@@ -44,6 +49,9 @@ def _deltas(part: ReplyPart, calls: Iterator[tuple[int, dict[str, Any]]]) -> Ite
                 yield {"reasoning_content": piece}
         case UseTool():
             index, call = next(calls)
+            if is_whole:
+                yield {"tool_calls": [call | {"index": index}]}
+                return
             function = call["function"]
             yield {"tool_calls": [call | {"index": index, "function": function | {"arguments": ""}}]}
             for piece in pieces(function["arguments"]):

@@ -29,6 +29,17 @@ def test_json_and_stream_say_the_same() -> None:
     assert whole.usage.input_tokens == 100
 
 
+def test_some_apis_send_a_call_in_one_piece() -> None:
+    """As Mistral's does: the same answer, and each call with its name in a single chunk."""
+    document = {"model": "devstral-2", "stream_options": {"include_usage": True}}
+    events = list(openai_chat_replies.events(BODY, document))
+    folded = openai_chat.fold_response(b"".join(events), "text/event-stream", 200, False)
+
+    whole = openai_chat.fold_response(openai_chat_replies.as_json(BODY, document), "application/json", 200, False)
+    assert folded.output == whole.output
+    assert sum(b'"tool_calls":[' in event for event in events) == 2
+
+
 def test_usage_comes_only_when_asked_for() -> None:
     """Without `include_usage` no chunk of the stream holds usage."""
     chunks = [event[6:] for event in openai_chat_replies.events(BODY, {}) if event != openai_chat_replies.DONE]

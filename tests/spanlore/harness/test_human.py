@@ -171,6 +171,7 @@ def test_what_agents_of_openais_dialects_say_themselves(text: str) -> None:
     [
         ("<system>No tool call detected in last message. Did you mean to finish?</system>", []),
         ("<system>## Git Status</system>\n\nFix the bug.", ["Fix the bug."]),
+        ("<current_datetime>2026-11-30T17:58:09.460+00:00</current_datetime>\n\nFix the bug.", ["Fix the bug."]),
         ("<additional_data>x</additional_data>\n<user_query>\nFix the bug.\n</user_query>", ["Fix the bug."]),
         ("<context>not typed</context> <userRequest>Fix it.</userRequest> <x>y</x>", ["Fix it."]),
         ("use <userRequest> as the name", ["use <userRequest> as the name"]),

@@ -31,7 +31,10 @@ VIBE = '{{"command":"cat x","returncode":{code},"stderr":"cat: x: none\\n","stdo
         (VIBE.format(code=3), Stated("cat: x: none", 3)),
         (VIBE.format(code=0), Stated("cat: x: none", 0)),
         ("Error executing tool Bash: Error (exit code 3): cat: x: none\n", Stated("cat: x: none\n", 3)),
+        ("cat: x: none\n<shellId: 0 completed with exit code 3>", Stated("cat: x: none", 3)),
         # the same in other words
+        ("ok\n[shell #12 exited with code 1]", Stated("ok", 1)),
+        ("ok\n(process 4711 finished with exit status 2)", Stated("ok", 2)),
         ("ok\n<exited with exit code 1>", Stated("ok", 1)),
         ("foo\n[exit code: 2]", Stated("foo", 2)),
         ("Exit code: 0\nfoo", Stated("foo", 0)),
