@@ -8,9 +8,11 @@ ignored here, since the index is not read. Nothing here raises: what can't be re
 
 from __future__ import annotations
 
+import posixpath
 import time
 from collections.abc import Callable
-from pathlib import Path, PurePath
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from pathspec import GitIgnoreSpec
@@ -25,6 +27,22 @@ MAX_REMEMBERED: Final = 4096
 _EMPTY: Final = GitIgnoreSpec.from_lines(())
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """What a directory's place in its repository says of all that lies in it."""
+
+    parts: tuple[str, ...] = ()
+    """Below the top of the working tree."""
+    specs: tuple[tuple[int, GitIgnoreSpec], ...] | None = None
+    """(how many of the parts lie above it, patterns), the deepest last; None outside of repositories."""
+    is_ignored: bool = False
+    is_own: bool = False
+    """It is git's own directory, or in it: nothing there is ignored."""
+
+
+_OUTSIDE: Final = _Folder()
+
+
 class IgnoredPaths:
     """Answers for any path of this machine. Not safe to share by threads."""
 
@@ -33,8 +51,11 @@ class IgnoredPaths:
         self._home = home
         self._config_home = config_home
         self._clock_s = clock_s
-        self._specs: dict[Path, tuple[tuple[int, int], GitIgnoreSpec]] = {}
+        self._specs: dict[str, tuple[tuple[int, int], GitIgnoreSpec]] = {}
         self._answers: dict[str, bool] = {}
+        self._folders: dict[str, _Folder] = {}
+        self._real: dict[str, str] = {}
+        """Directory → the same without links."""
         self._answers_until_s = 0.0
 
     def __contains__(self, path: object) -> bool:
@@ -42,8 +63,10 @@ class IgnoredPaths:
         if not isinstance(path, str):
             return False
         now_s = self._clock_s()
-        if now_s >= self._answers_until_s or len(self._answers) >= MAX_REMEMBERED:
+        if now_s >= self._answers_until_s or len(self._answers) + len(self._folders) >= MAX_REMEMBERED:
             self._answers.clear()
+            self._folders.clear()
+            self._real.clear()
             self._answers_until_s = now_s + BELIEVED_S
         if path not in self._answers:
             try:
@@ -53,33 +76,49 @@ class IgnoredPaths:
         return self._answers[path]
 
     def _is_ignored(self, path: str) -> bool:
-        given = Path(path)
-        if not given.is_absolute():
+        if not path.startswith("/"):
             return False
-        plain = Path(_normal(given))
         # As it is named, and as it is: a link out of the tree into an ignored directory shows what lies there.
-        return any(self._in_its_tree(one) for one in dict.fromkeys((plain, plain.resolve())))
+        plain = posixpath.normpath(path)
+        return self._in_its_tree(plain) or ((real := self._without_links(plain)) != plain and self._in_its_tree(real))
 
-    def _in_its_tree(self, path: Path) -> bool:
-        for root in path.parents:
-            found = git_dir(root / ".git")
-            if found is not None:
-                return self._below(root, found, path)
-        return False
+    def _without_links(self, path: str) -> str:
+        folder, name = posixpath.split(path)
+        real = self._real.get(folder)
+        if real is None:
+            real = self._real[folder] = posixpath.realpath(folder)
+        whole = posixpath.join(real, name)
+        return posixpath.realpath(whole) if posixpath.islink(whole) else whole
 
-    def _below(self, root: Path, found: Path, path: Path) -> bool:
-        parts = path.relative_to(root).parts
-        if parts[:1] == (".git",):
-            return False
-        common = common_dir(found)
-        specs = [(0, self._spec(file)) for file in (self._excludes_file(common), common / "info" / "exclude")]
-        for depth in range(len(parts)):
-            specs.append((depth, self._spec(root.joinpath(*parts[:depth], ".gitignore"))))
-            is_last = depth == len(parts) - 1
-            kind = "" if is_last and not path.is_dir() else "/"
-            if _verdict(specs, parts[: depth + 1], kind):
-                return True
-        return False
+    def _in_its_tree(self, path: str) -> bool:
+        folder, name = posixpath.split(path)
+        return bool(name) and _says(self._folder(folder), name, lambda: posixpath.isdir(path))
+
+    def _folder(self, path: str) -> _Folder:
+        known = self._folders.get(path)
+        if known is None:
+            known = self._folders[path] = self._read_folder(path)
+        return known
+
+    def _read_folder(self, path: str) -> _Folder:
+        found = git_dir(Path(path, ".git"))
+        if found is not None:
+            common = common_dir(found)
+            of_all = (self._excludes_file(common), common / "info" / "exclude", Path(path, ".gitignore"))
+            return _Folder((), tuple((0, self._spec(str(file))) for file in of_all))
+        above, name = posixpath.split(path)
+        if not name:
+            return _OUTSIDE
+        holder = self._folder(above)
+        if holder.specs is None:
+            return _OUTSIDE
+        parts = (*holder.parts, name)
+        if holder.is_own or parts == (".git",):
+            return _Folder(parts, (), is_own=True)
+        if _says(holder, name, lambda: True):
+            return _Folder(parts, (), is_ignored=True)
+        spec = self._spec(posixpath.join(path, ".gitignore"))
+        return _Folder(parts, holder.specs if spec is _EMPTY else (*holder.specs, (len(parts), spec)))
 
     def _excludes_file(self, common: Path) -> Path:
         """The one that `core.excludesFile` names, else its default."""
@@ -89,9 +128,9 @@ class IgnoredPaths:
                 return self._home / named.removeprefix("~/")
         return self._config_home / "git" / "ignore"
 
-    def _spec(self, file: Path) -> GitIgnoreSpec:
+    def _spec(self, file: str) -> GitIgnoreSpec:
         try:
-            stat = file.stat()
+            stat = Path(file).stat()
         except OSError:
             return _EMPTY
         state = (stat.st_mtime_ns, stat.st_size)
@@ -99,17 +138,26 @@ class IgnoredPaths:
         if known is None or known[0] != state:
             if len(self._specs) >= MAX_REMEMBERED:
                 self._specs.clear()
-            known = self._specs[file] = (state, _read(file))
+            known = self._specs[file] = (state, _read(Path(file)))
         return known[1]
+
+
+def _says(folder: _Folder, name: str, is_directory: Callable[[], bool]) -> bool:
+    """Whether what lies in the folder under this name is ignored."""
+    if folder.specs is None or folder.is_own or (not folder.parts and name == ".git"):
+        return False
+    if folder.is_ignored:
+        return True
+    specs = [(depth, spec) for depth, spec in folder.specs if spec is not _EMPTY]
+    return bool(specs) and _verdict(specs, (*folder.parts, name), "/" if is_directory() else "")
 
 
 def _verdict(specs: list[tuple[int, GitIgnoreSpec]], parts: tuple[str, ...], kind: str) -> bool:
     """What the deepest file that has a word on this path says."""
     for depth, spec in reversed(specs):
-        if spec is not _EMPTY:
-            said = spec.check_file("/".join(parts[depth:]) + kind).include
-            if said is not None:
-                return said
+        said = spec.check_file("/".join(parts[depth:]) + kind).include
+        if said is not None:
+            return said
     return False
 
 
@@ -127,14 +175,3 @@ def _read(file: Path) -> GitIgnoreSpec:
             continue  # git passes over a pattern that is none
         good.append(line)
     return GitIgnoreSpec.from_lines(good)
-
-
-def _normal(path: PurePath) -> str:
-    """Without `.` and `..`, by the text alone."""
-    out: list[str] = []
-    for part in path.parts[1:]:
-        if part == "..":
-            del out[-1:]
-        elif part != ".":
-            out.append(part)
-    return path.anchor + "/".join(out)

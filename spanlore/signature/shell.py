@@ -10,15 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 MAX_SHELL_CHARS: Final = 32_768
+MAX_REMEMBERED: Final = 1024
+"""Texts that are remembered with their commands: who judges a call, who names it and who looks for its files read the
+same one."""
+MAX_REMEMBERED_CHARS: Final = 2048
+"""Longer ones are not."""
 
 _OPERATOR = re.compile(r"\|\||&&|;;|\|&|[;|\n()]|&(?!>)")
 _REDIRECT = re.compile(r"\d*(?:>>|>\||>&|<&|<>|&>>|&>|>|<(?![<(]))")
 _HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.+-]+))")
 _PLAIN = re.compile(r"[^\s'\"\\$`;|&<>()#]+")
 _COMMENT = re.compile(r"#[^\n]*")
+_NO_WORD_YET: Final = frozenset("<>|&;()\n0123456789")
+"""With anything else a word begins: these may begin a here-document, a redirection or an operator."""
 _KEYWORDS: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "esac"}
 )
@@ -36,6 +44,15 @@ class Simple:
 
 def simple_commands(text: str) -> tuple[Simple, ...]:
     """The simple commands of a shell text in the order they are written; keywords of compound commands left out."""
+    return _remembered(text) if len(text) <= MAX_REMEMBERED_CHARS else _simple_commands(text)
+
+
+@lru_cache(MAX_REMEMBERED)
+def _remembered(text: str) -> tuple[Simple, ...]:
+    return _simple_commands(text)
+
+
+def _simple_commands(text: str) -> tuple[Simple, ...]:
     out: list[Simple] = []
     words: list[str] = []
     for kind, value in _tokens(text[:MAX_SHELL_CHARS]):
@@ -73,6 +90,9 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
         elif char == "#":
             found = _COMMENT.match(text, i)
             i = found.end() if found else i + 1
+        elif char not in _NO_WORD_YET:
+            word, i = _word(text, i)
+            yield "word", word
         elif heredoc := _HEREDOC.match(text, i):
             delimiters.append(heredoc[1] or heredoc[2] or heredoc[3])
             i = heredoc.end()
@@ -110,12 +130,16 @@ def _skip_heredocs(text: str, i: int, delimiters: list[str]) -> int:
 
 def _word(text: str, i: int) -> tuple[str, int]:
     """One word with its quotes taken off, and where it ends. Always moves on by at least one character."""
-    start, out = i, []
-    while i < len(text):
+    start, out, size = i, [], len(text)
+    while i < size:
+        if plain := _PLAIN.match(text, i):
+            out.append(plain[0])
+            i = plain.end()
+            continue
         char = text[i]
         if char == "'":
             end = text.find("'", i + 1)
-            end = len(text) if end < 0 else end
+            end = size if end < 0 else end
             out.append(text[i + 1 : end])
             i = end + 1
         elif char == '"':
@@ -136,9 +160,6 @@ def _word(text: str, i: int) -> tuple[str, int]:
             i = end
         elif char in " \t\r\n;|&()<>" and i > start:
             break
-        elif plain := _PLAIN.match(text, i):
-            out.append(plain[0])
-            i = plain.end()
         else:
             out.append(char)
             i += 1

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from spanlore.genai.inference import Inference
 from spanlore.genai.messages import Message, ToolCall, ToolResult
-from spanlore.harness.touched import searched_lines, touched_files, without_content
+from spanlore.harness.touched import Touched, searched_lines, touched_files, without_content
 from spanlore.redaction.values import Redact
 from spanlore.repository.ignored import IgnoredPaths
 from spanlore.settings.paths import user_homes
@@ -63,11 +63,13 @@ class IgnoredFiles:
         results = [part for message in inference.new_messages for part in message.parts if isinstance(part, ToolResult)]
         results += [tool.result for tool in observation.tools if tool.result is not None]
         clean: dict[int, ToolCall | ToolResult] = {}
-        for call in (*calls.values(), *(tool.call for tool in observation.tools)):
-            clean[id(call)] = self._call(call, cwd)
-        for result in results:
+        opened: dict[int, list[Touched]] = {}
+        for call in {id(call): call for call in (*calls.values(), *(tool.call for tool in observation.tools))}.values():
+            opened[id(call)] = [one for one in touched_files(call, cwd) if self._is_ignored(one.path)]
+            clean[id(call)] = self._call(call, opened[id(call)])
+        for result in {id(result): result for result in results}.values():
             asked = calls.get(result.id)
-            clean[id(result)] = result if asked is None else self._result(result, asked, cwd)
+            clean[id(result)] = result if asked is None else self._result(result, asked, cwd, opened[id(asked)])
         hidden = [result.response for result in results if clean[id(result)] is not result]
         if hidden:
             self._remember_pieces(messages, hidden)
@@ -97,8 +99,9 @@ class IgnoredFiles:
 
         return both
 
-    def _call(self, call: ToolCall, cwd: str) -> ToolCall:
-        if not any(touched.is_in_call and self._is_ignored(touched.path) for touched in touched_files(call, cwd)):
+    def _call(self, call: ToolCall, opened: list[Touched]) -> ToolCall:
+        """`opened`: the ignored files that it touches."""
+        if not any(touched.is_in_call for touched in opened):
             return call
         arguments = without_content(call.arguments, MARK)
         if arguments == call.arguments:
@@ -107,10 +110,10 @@ class IgnoredFiles:
         self._remember(text for text in _strings(call.arguments) if text not in kept)
         return replace(call, arguments=arguments)
 
-    def _result(self, result: ToolResult, call: ToolCall, cwd: str) -> ToolResult:
+    def _result(self, result: ToolResult, call: ToolCall, cwd: str, opened: list[Touched]) -> ToolResult:
         if result.is_error and shell_text(call) is None:
             return result  # what went wrong, not the file; what it says of the call's own text is found by that
-        if any(self._is_ignored(touched.path) for touched in touched_files(call, cwd)):
+        if opened:
             self._remember((result.response,))
             return replace(result, response=MARK)
         lines = [

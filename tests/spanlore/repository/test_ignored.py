@@ -121,3 +121,28 @@ def test_a_changed_file_counts_soon(root: Path, home: Path) -> None:
     now[0] = BELIEVED_S
 
     assert path in ignored
+
+
+def test_a_repository_within_a_repository_is_its_own(root: Path, home: Path) -> None:
+    """The nearest one decides, in whatever order its files and those around it are asked for; git's own directory holds
+    nothing that is ignored."""
+    inner = root / "src" / "vendored"
+    subprocess.run(["git", "init", "-q", str(inner)], check=True)
+    (inner / ".gitignore").write_text("*.local\n")
+    paths = {inner / "x.local": True, inner / ".env": False, root / "src" / ".env": True, root / "src/x.local": False}
+    paths |= {root / ".git" / ".env": False, root / ".git" / "hooks" / "a.tmp": False, root / "build": True}
+
+    for ordered in (list(paths), list(reversed(paths))):
+        ignored = IgnoredPaths(home, home / ".config")
+        assert {path: str(path) in ignored for path in ordered} == paths
+
+
+def test_a_link_counts_by_where_it_leads_also_as_a_directory(root: Path, home: Path) -> None:
+    """A file below a link to an ignored directory, and a link whose own name is ignored."""
+    (root / "shown").symlink_to(root / "secrets" / "deep")
+    (root / "own.key").symlink_to(root / "src" / "main.py")
+    ignored = IgnoredPaths(home, home / ".config")
+
+    assert str(root / "shown" / "er.txt") in ignored
+    assert str(root / "shown" / "to-be-written") in ignored
+    assert str(root / "own.key") in ignored
