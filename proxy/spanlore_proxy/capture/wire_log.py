@@ -5,17 +5,16 @@ unredacted bytes; a request is the list of its pieces, the hashes of the true cl
 was inserted where. So the log grows with what is new, and can still prove that nothing but the insertions differs.
 Written by the recorder's thread; read by any process (`WireLogReader`), since SQLite in WAL mode lets it.
 
-Tables: `requests` (id = the chat span's id, 16 hex digits; `manifest` = entries of a kind byte and its data, see
-`_Kind`), `pieces` (address → zstd).
+Tables: `requests` (id = the chat span's id, 16 hex digits; `manifest`: see that module), `pieces` (address → zstd of a
+piece's redacted text, or of a run of entries).
 """
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from enum import IntEnum
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -25,11 +24,19 @@ import orjson
 import zstandard
 
 from spanlore.redaction.values import redact_value
+from spanlore_proxy.capture.manifest import (
+    ADDRESS_BYTES,
+    Kind,
+    Levels,
+    Manifest,
+    entries_of,
+    entry_of,
+    unfolded,
+)
 from spanlore_proxy.capture.pieces import START, Place, cut_from
 from spanlore_proxy.capture.state_db import open_database
 from spanlore_proxy.wire.prefixes import MAX_BYTES, Prefixes
 
-ADDRESS_BYTES: Final = 12
 MAX_LITERAL_BYTES: Final = 48
 """Shorter pieces (commas, brackets, keys) stand in the manifest itself."""
 MAX_LITERALS: Final = 1024
@@ -49,17 +56,6 @@ CREATE TABLE IF NOT EXISTS requests (
 );
 CREATE INDEX IF NOT EXISTS requests_id ON requests (id);
 """
-
-
-class _Kind(IntEnum):
-    """Kinds of manifest entries."""
-
-    LITERAL = 0
-    """Two bytes of length, then that many bytes of the redacted body."""
-    PIECE = 1
-    """An address in `pieces`."""
-    INSERTION = 2
-    """Here the next insertion stands in the forwarded body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +105,7 @@ class _Past:
     """Where that is."""
     marks: tuple[int, ...]
     """Offsets of the insertions before it."""
-    manifest: bytes
+    manifest: Levels
 
 
 class WireLog:
@@ -191,52 +187,58 @@ class WireLog:
     ) -> tuple[bytes, int]:
         marks = tuple(sorted(insertion.offset for insertion in insertions))
         known = self._pasts.longest(body, lambda prefix: prefix.value.marks == _before(marks, prefix.end))
-        past = known.value if known is not None else _Past(START, (), b"")
+        past = known.value if known is not None else _Past(START, (), ())
         done = cut_from(past.place, body, document)
-        manifest = bytearray(past.manifest if done.start is past.place else b"")
+        manifest = Manifest(self._keep_run, past.manifest if done.start is past.place else ())
         redactions, position = 0, done.start.position
         for piece in done.pieces:
             if done.settled is not None and position == done.settled.position:
-                settled = _Past(done.settled, _before(marks, position), bytes(manifest))
+                settled = _Past(done.settled, _before(marks, position), manifest.levels)
                 self._pasts.keep(body, position, settled, instead_of=known)
             # A piece is cut once more where something was inserted, at the same place in every later request.
             end = position + len(piece)
             inside = [mark - position for mark in marks if position <= mark < end]
             for number, (start, stop) in enumerate(pairwise([0, *inside, len(piece)])):
                 if number:
-                    manifest.append(_Kind.INSERTION)
+                    manifest.append(entry_of(Kind.INSERTION))
                 if stop > start:
                     redactions += self._append(manifest, piece[start:stop])
             position = end
         return bytes(manifest), redactions
 
-    def _append(self, manifest: bytearray, piece: bytes) -> int:
+    def _append(self, manifest: Manifest, piece: bytes) -> int:
         """Adds the entry of one piece, and the piece itself if it is new; how many secrets were in it."""
         if len(piece) <= MAX_LITERAL_BYTES:
             entry, redactions = self._literal(piece)
-            manifest += entry
+            manifest.append(entry)
             return redactions
         address = hashlib.blake2b(piece, digest_size=ADDRESS_BYTES).digest()
-        manifest.append(_Kind.PIECE)
-        manifest += address
+        manifest.append(entry_of(Kind.PIECE, address))
         return 0 if address in self._known else self._keep(address, piece)
 
     def _make_literal(self, piece: bytes) -> tuple[bytes, int]:
         text, redactions = piece.decode("utf-8", "replace"), 0
         if len(piece) >= MIN_SECRET_BYTES:
             text, redactions = redact_json(text, self._redact)
-        data = text.encode()
-        return bytes((_Kind.LITERAL,)) + len(data).to_bytes(2, "big") + data, redactions
+        return entry_of(Kind.LITERAL, text.encode()), redactions
 
     def _keep(self, address: bytes, piece: bytes) -> int:
-        if len(self._known) >= MAX_KNOWN:
-            self._known.clear()
-        self._known.add(address)
-        if self._db.execute("SELECT 1 FROM pieces WHERE address = ?", (address,)).fetchone():
+        if not self._is_new(address):
             return 0
         text, redactions = redact_json(piece.decode("utf-8", "replace"), self._redact)
         self._db.execute("INSERT INTO pieces VALUES (?, ?)", (address, self._compress(text.encode())))
         return redactions
+
+    def _keep_run(self, address: bytes, entries: bytes) -> None:
+        if address not in self._known and self._is_new(address):
+            self._db.execute("INSERT INTO pieces VALUES (?, ?)", (address, self._compress(entries)))
+
+    def _is_new(self, address: bytes) -> bool:
+        """Whether the file does not have it; it is known from now on."""
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+        self._known.add(address)
+        return self._db.execute("SELECT 1 FROM pieces WHERE address = ?", (address,)).fetchone() is None
 
     def _forget(self) -> None:
         self._known.clear()
@@ -246,7 +248,11 @@ class WireLog:
         self._forget()
         used: set[bytes] = set()
         for (manifest,) in self._db.execute("SELECT manifest FROM requests"):
-            used.update(address for kind, address in _entries(manifest) if kind is _Kind.PIECE)
+            waiting = [manifest]
+            while waiting:
+                new = {(kind, data) for kind, data in entries_of(waiting.pop()) if data not in used}
+                used.update(data for kind, data in new if kind in (Kind.PIECE, Kind.RUN))
+                waiting += filter(None, (load_piece(self._db, data) for kind, data in new if kind is Kind.RUN))
         stored = {bytes(address) for (address,) in self._db.execute("SELECT address FROM pieces")}
         self._db.executemany("DELETE FROM pieces WHERE address = ?", [(address,) for address in stored - used])
 
@@ -286,21 +292,25 @@ class WireLogReader:
         self._db.close()
 
     def _logged(self, facts: str, manifest: bytes) -> LoggedRequest:
-        decompress = zstandard.ZstdDecompressor().decompress
         body, offsets = bytearray(), []
-        for kind, data in _entries(manifest):
-            if kind is _Kind.INSERTION:
+        for kind, data in unfolded(manifest, lambda address: load_piece(self._db, address)):
+            if kind is Kind.INSERTION:
                 offsets.append(len(body))
-            elif kind is _Kind.LITERAL:
+            elif kind is Kind.LITERAL:
                 body += data
             else:
-                found = self._db.execute("SELECT body FROM pieces WHERE address = ?", (data,)).fetchone()
-                body += decompress(found[0]) if found else b"[piece no longer kept]"
+                body += load_piece(self._db, data) or b"[piece no longer kept]"
         request = _from_facts(facts, body.decode("utf-8", "replace"))
         # An insertion at the very end of the body has no piece behind it.
         offsets += [len(body)] * (len(request.insertions) - len(offsets))
         placed = (replace(item, offset=offset) for item, offset in zip(request.insertions, offsets, strict=False))
         return replace(request, insertions=tuple(placed))
+
+
+def load_piece(db: sqlite3.Connection, address: bytes) -> bytes | None:
+    """What is kept under that address; None when nothing is."""
+    found = db.execute("SELECT body FROM pieces WHERE address = ?", (address,)).fetchone()
+    return zstandard.ZstdDecompressor().decompress(found[0]) if found else None
 
 
 def forwarded_body(body: str, insertions: Sequence[LoggedInsertion]) -> str:
@@ -323,19 +333,6 @@ def redact_json(text: str, redact: Callable[[str], tuple[str, int]]) -> tuple[st
     except (ValueError, RecursionError):
         pass  # a fragment
     return redact(text)
-
-
-def _entries(manifest: bytes) -> Iterator[tuple[_Kind, bytes]]:
-    position = 0
-    while position < len(manifest):
-        kind = _Kind(manifest[position])
-        start, size = position + 1, 0
-        if kind is _Kind.PIECE:
-            size = ADDRESS_BYTES
-        elif kind is _Kind.LITERAL:
-            start, size = position + 3, int.from_bytes(manifest[position + 1 : position + 3], "big")
-        yield kind, manifest[start : start + size]
-        position = start + size
 
 
 def _facts(request: LoggedRequest, redactions: int) -> str:

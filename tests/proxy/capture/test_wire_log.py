@@ -8,12 +8,14 @@ from typing import Any
 import orjson
 import pytest
 
+from spanlore_proxy.capture.manifest import Kind, Manifest, entry_of, unfolded
 from spanlore_proxy.capture.wire_log import (
     LoggedInsertion,
     LoggedRequest,
     WireLog,
     WireLogReader,
     forwarded_body,
+    load_piece,
     redact_json,
 )
 
@@ -89,6 +91,77 @@ def test_history_is_kept_once(tmp_path: Path) -> None:
 
     assert last.body.encode() == bodies[-1]
     assert size < sum(map(len, bodies)) / 20
+
+
+def messages_of(count: int) -> list[bytes]:
+    """The bodies of a conversation that gets one message longer with each request."""
+    told = [{"role": "user", "content": random.Random(number).randbytes(60).hex()} for number in range(count)]
+    return [orjson.dumps({"messages": told[: length + 1]}) for length in range(count)]
+
+
+def test_what_a_request_costs_does_not_grow_with_its_history(tmp_path: Path) -> None:
+    """A conversation that is four times as long takes four times as much, not sixteen."""
+    sizes = {}
+    for count in (200, 800):
+        log = logged(tmp_path / str(count), *messages_of(count))
+        sizes[count] = log.size_bytes()
+        log.close()
+        assert read(tmp_path / str(count), f"{count - 1:016x}").body.encode() == messages_of(count)[-1]
+
+    assert sizes[800] < 5 * sizes[200]
+
+
+def test_runs_go_with_the_requests_that_used_them(tmp_path: Path) -> None:
+    """Of two long conversations in one log the older is dropped, pieces and runs; the newer stays whole."""
+    older = [orjson.dumps({"messages": [f"{number} {'o' * 90}" for number in range(length)]}) for length in (90, 100)]
+    newer = messages_of(90)[-10:]
+    log = logged(tmp_path / "wire", *older, *newer)
+    log._db.execute("DELETE FROM requests WHERE sequence <= 2")
+    log._drop_unused_pieces()
+    log._db.commit()
+    left = {bytes(row[0]) for row in log._db.execute("SELECT address FROM pieces")}
+    log.close()
+    alone = logged(tmp_path / "alone", *newer)
+    expected = {bytes(row[0]) for row in alone._db.execute("SELECT address FROM pieces")}
+    alone.close()
+
+    assert left == expected
+    assert [read(tmp_path / "wire", f"{number:016x}").body.encode() for number in range(2, 12)] == newer
+
+
+def test_what_an_older_version_logged_is_read(tmp_path: Path) -> None:
+    """Its manifests name each piece; new requests of the same conversation stand beside them."""
+    bodies = messages_of(60)
+    log = logged(tmp_path / "wire", *bodies[:40])
+    for sequence, manifest in log._db.execute("SELECT sequence, manifest FROM requests").fetchall():
+        flat = unfolded(manifest, lambda address: load_piece(log._db, address))
+        whole = b"".join(entry_of(kind, data) for kind, data in flat)
+        log._db.execute("UPDATE requests SET manifest = ? WHERE sequence = ?", (whole, sequence))
+    log._drop_unused_pieces()
+    log._db.commit()
+    log.close()
+    log = WireLog(tmp_path / "wire", max_bytes=10**8, redact=redact)
+    for number in range(40, 60):
+        log.write(entry(f"{number:016x}", bodies[number]), bodies[number], orjson.loads(bodies[number]))
+    log.close()
+
+    assert [read(tmp_path / "wire", f"{number:016x}").body.encode() for number in range(60)] == bodies
+
+
+def test_a_run_that_is_gone_is_told(tmp_path: Path) -> None:
+    """As a piece that is gone is: what is left is shown."""
+    body = messages_of(40)[-1]
+    log = logged(tmp_path / "wire", body)
+    (manifest,) = log._db.execute("SELECT manifest FROM requests").fetchone()
+    kind, address = next(iter(unfolded(manifest, lambda address: None)))
+    log._db.execute("DELETE FROM pieces WHERE address = ?", (address,))
+    log._db.commit()
+    log.close()
+    found = read(tmp_path / "wire", "0" * 16)
+
+    assert kind is Kind.RUN
+    assert found.body.startswith("[piece no longer kept]")
+    assert found.body.endswith(body[-100:].decode())
 
 
 def test_insertions_stand_where_they_stood(tmp_path: Path) -> None:
@@ -214,7 +287,7 @@ def test_a_known_beginning_is_not_looked_at_again(tmp_path: Path) -> None:
     seen: list[bytes] = []
     append = log._append
 
-    def watched(manifest: bytearray, piece: bytes) -> int:
+    def watched(manifest: Manifest, piece: bytes) -> int:
         seen.append(piece)
         return append(manifest, piece)
 
