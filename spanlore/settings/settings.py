@@ -13,9 +13,9 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from spanlore.repository.remote import scope_of_remote
 from spanlore.settings.paths import Paths
@@ -27,6 +27,34 @@ class SettingsError(ValueError):
     """The user's configuration is wrong. The message says what, where, and what to do."""
 
 
+def _words(value: Any) -> Any:
+    return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+
+def _lines(value: Any) -> Any:
+    return tuple(line for line in value.split("\n") if line) if isinstance(value, str) else value
+
+
+def _pairs(form: str) -> BeforeValidator:
+    """Of a table that is written in one line; `form` tells how."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        pairs = [word.split("=", 1) for word in value.split(",") if word.strip()]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError(f"write {form}, separated by commas")
+        return {name.strip(): meaning.strip() for name, meaning in pairs}
+
+    return BeforeValidator(read)
+
+
+_Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+"""Separated by commas in the environment."""
+_Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+"""Each on a line of its own there."""
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,7 +63,7 @@ class ProxySettings(_Section):
     """The proxy's own."""
 
     port: int = Field(7717, ge=0, le=65535, description="Port agents are pointed at; 0 takes a free one.")
-    hosts: tuple[str, ...] = Field(
+    hosts: _Words = Field(
         (),
         description="More LLM API hosts to intercept, beside the built-in list; `*.example.com` matches below it.",
     )
@@ -48,11 +76,6 @@ class ProxySettings(_Section):
     wire_log_max_bytes: int = Field(
         64 * 1024**2, ge=0, description="Bound of the request log behind `spanlore explain`; 0 keeps none."
     )
-
-    @field_validator("hosts", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
 
 
 class CollectorSettings(_Section):
@@ -120,22 +143,15 @@ class CaptureSettings(_Section):
         description="mask: what is in files that .gitignore names is not recorded when tools read or write them; keep: "
         "they are recorded like others.",
     )
-    redact: tuple[str, ...] = Field(
-        (), description="More regular expressions whose matches are replaced before storage."
-    )
-    off_repositories: tuple[str, ...] = Field(
+    redact: _Lines = Field((), description="More regular expressions whose matches are replaced before storage.")
+    off_repositories: _Lines = Field(
         (),
         description="Scope keys (`*` matches) or directories: nothing is recorded there, and nothing injected.",
     )
-    only_repositories: tuple[str, ...] = Field(
+    only_repositories: _Lines = Field(
         (),
         description="The same, the other way round: once one is named, only those that are named are recorded.",
     )
-
-    @field_validator("redact", "off_repositories", "only_repositories", mode="before")
-    @classmethod
-    def _lines(cls, value: Any) -> Any:
-        return tuple(word for word in value.split("\n") if word) if isinstance(value, str) else value
 
     @field_validator("redact")
     @classmethod
@@ -172,11 +188,11 @@ class MemorySettings(_Section):
     isolation: Literal["shared", "harness"] = Field(
         "shared", description="shared: facts learned with one agent serve all; harness: every agent has its own."
     )
-    public_repositories: tuple[str, ...] = Field(
+    public_repositories: _Words = Field(
         (),
         description="Scope keys of public repositories (`*` matches): what was learned elsewhere is not shown there.",
     )
-    forks: dict[str, str] = Field(
+    forks: Annotated[dict[str, str], _pairs("fork=upstream")] = Field(
         default_factory=dict,
         description="A fork and what it reads from: `host/me/name=host/them/name,…`; a remote `upstream` counts too.",
     )
@@ -187,21 +203,6 @@ class MemorySettings(_Section):
     )
     max_active: int = Field(200, ge=1, description="Shown memories a scope; beyond it those worth least go.")
     max_candidates: int = Field(500, ge=1, description="Candidates a scope; beyond it those worth least go.")
-
-    @field_validator("public_repositories", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
-
-    @field_validator("forks", mode="before")
-    @classmethod
-    def _pairs(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        pairs = [word.split("=", 1) for word in value.split(",") if word.strip()]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ValueError("write fork=upstream, separated by commas")
-        return {fork.strip(): parent.strip() for fork, parent in pairs}
 
 
 class JudgeSettings(_Section):
@@ -261,11 +262,11 @@ class Settings(_Section):
         "",
         description="Empty: embedded chDB in the state directory. Else `http(s)://user:password@host:8123/database`.",
     )
-    upstreams: dict[str, str] = Field(
+    upstreams: Annotated[dict[str, str], _pairs("host=url")] = Field(
         default_factory=dict,
         description="Sends a host elsewhere: `api.anthropic.com=http://127.0.0.1:9100,…` (gateways, local models).",
     )
-    prices: dict[str, str] = Field(
+    prices: Annotated[dict[str, str], _pairs("model=input/output")] = Field(
         default_factory=dict,
         description="Own prices, US dollars a million tokens: `my-model=3/15,…` as input/output[/cache read[/cache "
         "write]].",
@@ -283,16 +284,6 @@ class Settings(_Section):
     web: WebSettings = Field(default_factory=WebSettings)
     budget: BudgetSettings = Field(default_factory=BudgetSettings)
 
-    @field_validator("prices", mode="before")
-    @classmethod
-    def _priced(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        pairs = [word.split("=", 1) for word in value.split(",") if word.strip()]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ValueError("write model=input/output, separated by commas")
-        return {model.strip(): price.strip() for model, price in pairs}
-
     @field_validator("prices")
     @classmethod
     def _are_prices(cls, value: dict[str, str]) -> dict[str, str]:
@@ -301,23 +292,13 @@ class Settings(_Section):
                 raise ValueError(f"the price of {model} must be like 3/15 or 3/15/0.3/3.75, not {price!r}")
         return value
 
-    @field_validator("upstreams", mode="before")
-    @classmethod
-    def _pairs(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        pairs = [word.split("=", 1) for word in value.split(",") if word.strip()]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ValueError("write host=url, separated by commas")
-        return {host.strip().lower(): url.strip() for host, url in pairs}
-
     @field_validator("upstreams")
     @classmethod
     def _urls(cls, value: dict[str, str]) -> dict[str, str]:
         for host, url in value.items():
             if not url.startswith(("http://", "https://")):
                 raise ValueError(f"{host} must lead to an http:// or https:// URL, not {url!r}")
-        return value
+        return {host.lower(): url for host, url in value.items()}
 
 
 def load_settings(environ: Mapping[str, str] | None = None, paths: Paths | None = None) -> Settings:
