@@ -54,47 +54,7 @@ def search(source: RowSource, wanted: Wanted) -> list[Row]:
     """
     if not wanted.words:
         return []
-    # The index of word pieces answers LIKE over lower(), which knows only ASCII; the position decides. Texts lie in the
-    # order in which they came: the newest are read first, and no more than are wanted.
     patterns = [_pattern(word) for word in wanted.words if word.isascii()]
-    likes = "".join(f"lower(body) LIKE {{like{number}:String}} AND " for number in range(len(patterns)))
-    sql = f"""
-SELECT p.session_id AS session_id, p.span_id AS span_id, p.trace_id AS trace_id, p.time_ns AS time_ns,
-       p.direction AS direction, p.role AS role, p.name AS name, c.snippet AS snippet, s.harness AS harness,
-       s.repository AS repository, s.branch AS branch
-FROM
-(
-    SELECT hash, positionCaseInsensitiveUTF8(body, {{first:String}}) AS at,
-           substringUTF8(body, greatest(toInt64(at) - {AROUND_CHARS}, 1), {2 * AROUND_CHARS}) AS snippet
-    FROM content
-    WHERE {likes}arrayAll(word -> positionCaseInsensitiveUTF8(body, word) > 0, {{words:Array(String)}})
-    ORDER BY first_seen DESC LIMIT 1 BY hash LIMIT {MAX_CONTENTS}
-) AS c
-INNER JOIN
-(
-    SELECT session_id, content_hash, min(toUnixTimestamp64Nano(time)) AS time_ns, argMin(span_id, time) AS span_id,
-           argMin(trace_id, time) AS trace_id, argMin(direction, time) AS direction, argMin(role, time) AS role,
-           argMin(name, time) AS name
-    FROM
-    (
-        SELECT * FROM message_parts
-        WHERE {SPEAKERS[wanted.speaker]} AND type NOT IN ('tool_call', 'tool_call_response')
-          AND time >= fromUnixTimestamp64Nano({{since:Int64}})
-    )
-    GROUP BY session_id, content_hash
-) AS p ON p.content_hash = c.hash
-INNER JOIN
-(
-    SELECT session_id, any(harness) AS harness, any(repository) AS repository, any(branch) AS branch
-    FROM
-    (
-        SELECT session_id, harness, repository, branch FROM inferences
-        WHERE ({{repository:String}} = '' OR position(repository, {{repository:String}}) > 0)
-          AND ({{agent:String}} = '' OR harness = {{agent:String}})
-    )
-    GROUP BY session_id
-) AS s ON s.session_id = p.session_id
-ORDER BY time_ns DESC, span_id, direction LIMIT {{limit:UInt32}}"""
     values: dict[str, Any] = {
         "words": list(wanted.words),
         "first": wanted.words[0],
@@ -104,7 +64,7 @@ ORDER BY time_ns DESC, span_id, direction LIMIT {{limit:UInt32}}"""
         "limit": wanted.limit,
         **{f"like{number}": pattern for number, pattern in enumerate(patterns)},
     }
-    found = source.rows(sql, values) if wanted.speaker != "summary" else []
+    found = source.rows(_search_sql(wanted.speaker, len(patterns)), values) if wanted.speaker != "summary" else []
     if wanted.speaker not in ("", "summary"):
         return found
     # What is left of sessions whose texts are gone. Where the texts are, they are the better hit.
@@ -112,6 +72,58 @@ ORDER BY time_ns DESC, span_id, direction LIMIT {{limit:UInt32}}"""
     told = search_summaries(source, wanted.words, values, AROUND_CHARS)
     found += [row for row in told if row["session_id"] not in said]
     return sorted(found, key=lambda row: -int(row["time_ns"]))[: wanted.limit]
+
+
+def _search_sql(speaker: str, patterns: int) -> str:
+    return f"""
+SELECT p.session_id AS session_id, p.span_id AS span_id, p.trace_id AS trace_id, p.time_ns AS time_ns,
+       p.direction AS direction, p.role AS role, p.name AS name, c.snippet AS snippet, s.harness AS harness,
+       s.repository AS repository, s.branch AS branch
+FROM ({_texts_sql(patterns)}) AS c
+INNER JOIN ({_places_sql(speaker)}) AS p ON p.content_hash = c.hash
+INNER JOIN ({_SESSIONS_SQL}) AS s ON s.session_id = p.session_id
+ORDER BY time_ns DESC, span_id, direction LIMIT {{limit:UInt32}}"""
+
+
+def _texts_sql(patterns: int) -> str:
+    """The texts that hold all words: hash, snippet.
+
+    The index of word pieces answers LIKE over lower(), which knows only ASCII; the position decides. Texts lie in the
+    order in which they came: the newest are read first, and no more than are wanted.
+    """
+    likes = "".join(f"lower(body) LIKE {{like{number}:String}} AND " for number in range(patterns))
+    return f"""
+    SELECT hash, positionCaseInsensitiveUTF8(body, {{first:String}}) AS at,
+           substringUTF8(body, greatest(toInt64(at) - {AROUND_CHARS}, 1), {2 * AROUND_CHARS}) AS snippet
+    FROM content
+    WHERE {likes}arrayAll(word -> positionCaseInsensitiveUTF8(body, word) > 0, {{words:Array(String)}})
+    ORDER BY first_seen DESC LIMIT 1 BY hash LIMIT {MAX_CONTENTS}"""
+
+
+def _places_sql(speaker: str) -> str:
+    """Where each text was first said in each session."""
+    return f"""
+    SELECT session_id, content_hash, min(toUnixTimestamp64Nano(time)) AS time_ns, argMin(span_id, time) AS span_id,
+           argMin(trace_id, time) AS trace_id, argMin(direction, time) AS direction, argMin(role, time) AS role,
+           argMin(name, time) AS name
+    FROM
+    (
+        SELECT * FROM message_parts
+        WHERE {SPEAKERS[speaker]} AND type NOT IN ('tool_call', 'tool_call_response')
+          AND time >= fromUnixTimestamp64Nano({{since:Int64}})
+    )
+    GROUP BY session_id, content_hash"""
+
+
+_SESSIONS_SQL: Final = """
+    SELECT session_id, any(harness) AS harness, any(repository) AS repository, any(branch) AS branch
+    FROM
+    (
+        SELECT session_id, harness, repository, branch FROM inferences
+        WHERE ({repository:String} = '' OR position(repository, {repository:String}) > 0)
+          AND ({agent:String} = '' OR harness = {agent:String})
+    )
+    GROUP BY session_id"""
 
 
 def _pattern(word: str) -> str:
