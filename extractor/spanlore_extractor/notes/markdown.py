@@ -111,6 +111,20 @@ def observation(item: Observation) -> str:
     return f"- [{item.category}] {' '.join(item.text.translate(_ESCAPED).split())}{tags}{context}"
 
 
+class _Loader(yaml.SafeLoader):
+    """Without aliases: a few of them, each of a list of the one before, stand for more than any memory holds."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+
+_NO_YAML: Final = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+"""What PyYAML raises of its own accord, and what its constructors let through: `!!int ""` is an IndexError, `!!bool x` a
+KeyError, `!!timestamp x` an AttributeError."""
+
+
 def read_note(text: str) -> Note:
     """The note in a file.
 
@@ -123,9 +137,10 @@ def read_note(text: str) -> Note:
     if found is None:
         raise NoteError("it has no front matter")
     try:
-        front = yaml.safe_load(found[1])
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise NoteError(f"its front matter is no YAML: {str(error).splitlines()[0]}") from None
+        front = yaml.load(found[1], _Loader)  # noqa: S506 - a safe one
+    except _NO_YAML as error:
+        reason = str(error).splitlines() or [type(error).__name__]
+        raise NoteError(f"its front matter is no YAML: {reason[0]}") from None
     if not isinstance(front, dict):
         raise NoteError("its front matter is no mapping")
     body = text[found.end() :]

@@ -90,7 +90,8 @@ _Loader.add_constructor("!binary", _binary)
 def _from_cassette(text: bytes, name: str) -> Iterator[Exchange]:
     try:
         document = yaml.load(text, Loader=_Loader)  # noqa: S506 - the safe loader, and bytes
-    except (yaml.YAMLError, ValueError) as fault:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as fault:
+        # The last five are what PyYAML's constructors let through: `!!int ""` is an IndexError.
         raise MalformedRecordingError(f"{name}: not YAML: {fault}") from fault
     document = document if isinstance(document, dict) else {}
     interactions = document.get("interactions", document.get("http_interactions"))

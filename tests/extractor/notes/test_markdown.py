@@ -45,9 +45,24 @@ def test_whatever_a_memory_says_comes_back(text: str) -> None:
     [
         ("# no front matter", "no front matter"), ("---\n[\n---\n", "no YAML"), ("---\n- a\n---\n", "no mapping"),
         ("---\na: b\n---\n" + "x" * 300_000, "larger than"), ("---\na: !!python/object:os.system x\n---\n", "no YAML"),
+        *(
+            (f"---\na: {value}\n---\n", "no YAML")
+            for value in ('!!int ""', "!!int _", '!!float ""', "!!bool x", "!!timestamp x", "2001-99-99", "9" * 5_000)
+        ),
+        ("---\na: " + "[" * 5_000 + "\n---\n", "no YAML"),
     ],
 )  # fmt: skip
 def test_what_is_no_note(text: str, reason: str) -> None:
     """Told, and nothing in it is run."""
     with pytest.raises(NoteError, match=reason):
         read_note(text)
+
+
+@pytest.mark.parametrize("repeated", ["[{}]", "{{<<: [{}]}}"], ids=["lists", "merged keys"])
+def test_a_note_is_no_larger_than_its_text(repeated: str) -> None:
+    """Aliases of aliases would be: twelve lines of them are 10¹² values."""
+    lines = ["a0: &a0 {k: v}"]
+    lines += [f"a{n}: &a{n} " + repeated.format(", ".join([f"*a{n - 1}"] * 10)) for n in range(1, 13)]
+
+    with pytest.raises(NoteError, match="aliases"):
+        read_note("---\n" + "\n".join([*lines, "spanlore_id: *a12"]) + "\n---\n")
