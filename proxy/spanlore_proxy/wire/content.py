@@ -14,8 +14,10 @@ from typing import Final, Protocol
 import brotli
 import zstandard
 
-_PIECE_BYTES: Final = 512
+_ZSTD_PIECE_BYTES: Final = 512
 """Compressed bytes fed to zstd at once: it has no output limit, and 4 of them can become 128 KiB."""
+_ZLIB_PIECE_BYTES: Final = 16_384
+"""Compressed bytes fed to zlib at once: what lies behind a member's end is copied, for each of thousands of members."""
 
 _GZIP_WBITS: Final = 31
 _PLAIN: Final = (b'{"', b"[{", b"data:", b"event:")
@@ -101,26 +103,28 @@ class _Zlib:
     def __init__(self, wbits: int) -> None:
         self._wbits = wbits
         self._state = zlib.decompressobj(wbits)
-        self._rest = b""
+        self._data, self._at = b"", 0
 
     def inflate(self, data: bytes, room: int) -> bytes:
-        out = self._state.decompress(self._rest + data, room)
-        self._rest = self._state.unconsumed_tail
-        while not out and self._begins_next_member():
-            out = self._state.decompress(self._rest, room)
-            self._rest = self._state.unconsumed_tail
-        return out
+        if data:
+            self._data, self._at = data, 0
+        while self._at < len(self._data) and (not self._state.eof or self._begins_next_member()):
+            piece = self._data[self._at : self._at + _ZLIB_PIECE_BYTES]
+            out = self._state.decompress(piece, room)
+            self._at += len(piece) - len(self._state.unconsumed_tail) - len(self._state.unused_data)
+            if out:
+                return out
+        return self._state.decompress(b"", room)
 
     def _begins_next_member(self) -> bool:
-        if not self._state.eof or not self._state.unused_data.startswith(b"\x1f\x8b"):
+        if not self._data.startswith(b"\x1f\x8b", self._at):
             return False
-        self._rest = self._state.unused_data
         self._state = zlib.decompressobj(self._wbits)
         return True
 
     @property
     def is_finished(self) -> bool:
-        return self._state.eof and not self._rest
+        return self._state.eof
 
 
 class _Brotli:
@@ -142,25 +146,23 @@ class _Zstd:
 
     def __init__(self) -> None:
         self._state = zstandard.ZstdDecompressor().decompressobj()
-        self._rest = memoryview(b"")
+        self._data, self._at = b"", 0
 
     def inflate(self, data: bytes, room: int) -> bytes:
         if data:
-            self._rest = memoryview(data)
+            self._data, self._at = data, 0
         out = bytearray()
-        while self._rest and len(out) < room:
-            piece, self._rest = self._rest[:_PIECE_BYTES], self._rest[_PIECE_BYTES:]
-            out += self._state.decompress(bytes(piece))
+        while self._at < len(self._data) and len(out) < room:
             if self._state.eof:
-                unused = self._state.unused_data
-                self._rest = memoryview(unused + bytes(self._rest))
-                if self._rest:
-                    self._state = zstandard.ZstdDecompressor().decompressobj()
+                self._state = zstandard.ZstdDecompressor().decompressobj()
+            piece = self._data[self._at : self._at + _ZSTD_PIECE_BYTES]
+            out += self._state.decompress(piece)
+            self._at += len(piece) - len(self._state.unused_data)
         return bytes(out)
 
     @property
     def is_finished(self) -> bool:
-        return self._state.eof and not self._rest
+        return self._state.eof and self._at == len(self._data)
 
 
 def _deflate_state(head: bytes) -> _Inflater:
