@@ -13,7 +13,7 @@ INSTALLED := .venv/.installed
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make lint    ruff, mypy and the import contracts'
+	@echo 'make lint    ruff, mypy, the import contracts, dependencies and shell scripts'
 	@echo 'make format  lays out the code and sorts imports'
 	@echo 'make agents-table  plays them, and renews the table of what was seen in proxy/DESIGN.md'
 	@echo 'make small-model  installs the small model that `spanlore eval uptake` asks (0.3 GB)'
@@ -47,6 +47,8 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry spanlore proxy collector extractor dashboards
+	$(BIN)/shellcheck -x tools/*.sh
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -14,6 +14,7 @@ cd "$(dirname "$0")/.."
 target=.cache/agents
 plain="claude-code codex gemini-cli pi"
 must=yes
+# shellcheck disable=SC2086 # the words of a list
 case "${1:-}" in
     "") must=no; set -- $plain ;;
     all) set -- $plain opencode qwen-code openclaw cline continue mini-swe-agent aider ;;

@@ -16,6 +16,7 @@ folder=.cache/fuzz
 mkdir -p "$folder"
 "$uv" pip install --quiet --python .venv/bin/python --target "$folder/packages" --require-hashes -r tools/fuzz/requirements.txt
 export PYTHONPATH="tests:$folder/packages"
+# shellcheck disable=SC2046 # the words of a list
 [ $# -gt 0 ] || set -- $(.venv/bin/python -c 'from support.fuzz_targets import targets; print(*targets())')
 
 failed=0

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Where Pythons are on this machine; read by bootstrap.sh and agents.sh.
 
 # True if $1 is a Python that runs and is at least $2 (3.8, 3.12). Not from here: pyenv's shims obey .python-version.

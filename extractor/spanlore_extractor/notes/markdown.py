@@ -121,8 +121,8 @@ class _Loader(yaml.SafeLoader):
 
 
 _NO_YAML: Final = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
-"""What PyYAML raises of its own accord, and what its constructors let through: `!!int ""` is an IndexError, `!!bool x` a
-KeyError, `!!timestamp x` an AttributeError."""
+"""What PyYAML raises of its own accord, and what its constructors let through: `!!int ""` is an IndexError, `!!bool x`
+a KeyError, `!!timestamp x` an AttributeError."""
 
 
 def read_note(text: str) -> Note:

@@ -113,7 +113,8 @@ def test_websocket_recordings_hold_no_exchange(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("a.yaml", "just words"), ("b.yml", "{[" * 3), ("c.json", "{"), ("d.yaml", ""), ("e.yaml", 'a: !!int ""')]
+    ("name", "text"),
+    [("a.yaml", "just words"), ("b.yml", "{[" * 3), ("c.json", "{"), ("d.yaml", ""), ("e.yaml", 'a: !!int ""')],
 )
 def test_what_is_no_recording(tmp_path: Path, name: str, text: str) -> None:
     """A file of another kind is an error of that file."""
