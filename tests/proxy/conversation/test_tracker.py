@@ -520,11 +520,11 @@ def test_observing_a_long_history_costs_little() -> None:
     for number in range(224):
         play.say(assistant(call(f"t{number}", "ls")), user(result(f"t{number}", "x" * 2000)))
     play.ask(call("t900", "ls"))
-    began = time.perf_counter()
+    began_s = time.thread_time()
     observed = play.say(user(result("t900", "y"))).ask("done")
 
     assert len(observed.inference.new_messages) == 1
-    assert time.perf_counter() - began < 5  # a hang, not a benchmark
+    assert time.thread_time() - began_s < 5  # a hang, not a benchmark
 
 
 def test_conversation_ids_are_made_of_session_and_agent() -> None:

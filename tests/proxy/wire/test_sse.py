@@ -62,8 +62,8 @@ def test_a_carriage_return_at_a_chunks_end_waits() -> None:
 def test_one_long_line_byte_by_byte_is_linear() -> None:
     """A line of a megabyte that comes in single bytes takes seconds at most, not minutes."""
     decoder = SSEDecoder()
-    begin = time.perf_counter()
+    begin_s = time.thread_time()
     for _ in range(300_000):
         decoder.feed(b"x")
 
-    assert time.perf_counter() - begin < 5
+    assert time.thread_time() - begin_s < 5
