@@ -195,6 +195,19 @@ def test_broad_excepts_say_why() -> None:
     assert not unexplained, named(unexplained)
 
 
+def test_what_is_silenced_says_why() -> None:
+    """Behind a `type: ignore` and a `noqa` of the packages stands the reason."""
+    silenced = re.compile(r"# (?:type: ignore\[[^\]]+\]|noqa: [A-Z]+\d+\b)(?!,|\s*(?:#|-) )")
+    unexplained = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in modules()
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if silenced.search(line)
+    ]
+
+    assert not unexplained, named(unexplained)
+
+
 def _is_broad(caught: ast.expr | None) -> bool:
     return caught is None or (isinstance(caught, ast.Name) and caught.id in ("Exception", "BaseException"))
 

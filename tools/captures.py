@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -90,7 +91,7 @@ def main() -> int:
     return 0
 
 
-def _capture_all(spanlore) -> None:  # type: ignore[no-untyped-def]
+def _capture_all(spanlore: Callable[..., str]) -> None:
     sessions = json.loads(spanlore("sessions", "--json"))
     failed = next(row["session_id"] for row in sessions if int(row["failures"]))
     memories = json.loads(spanlore("memories", "--all", "--json"))["memories"]

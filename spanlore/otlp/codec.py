@@ -183,7 +183,7 @@ def _put_span(span: Span, record: SpanRecord) -> None:
     span.trace_state = _text(record.trace_state)
     _put_attributes(span.attributes, record.attributes)
     if record.status_code is not StatusCode.UNSET or record.status_message:
-        span.status.code = record.status_code.value  # type: ignore[assignment]
+        span.status.code = record.status_code.value  # type: ignore[assignment]  # the same
         span.status.message = _text(record.status_message)
     for event in record.events:
         added = span.events.add(time_unix_nano=event.time_ns, name=_text(event.name))

@@ -182,7 +182,7 @@ class Writer:
         try:
             while (item := self._next()) is not None:
                 if isinstance(item, _Work):
-                    _settle(item.done, lambda item=item: item.run(self._client))  # type: ignore[misc]
+                    _settle(item.done, lambda item=item: item.run(self._client))  # type: ignore[misc]  # of a default
                 else:
                     self._write(self._gather(item))
         finally:

@@ -183,4 +183,4 @@ def markdown(text: str) -> Markup:
         return Markup("<pre>{}</pre>").format(plain(text))
     html: str = _parser().render(plain(text))
     # The renderer made this HTML itself: what stood in the text is escaped, and only http(s) and mailto are links.
-    return Markup(html.replace("<a href=", '<a target="_blank" rel="noopener noreferrer" href='))  # noqa: S704
+    return Markup(html.replace("<a href=", '<a target="_blank" rel="noopener noreferrer" href='))  # noqa: S704 - as said

@@ -134,9 +134,10 @@ def effect_view(document: Mapping[str, Any], *, is_one: bool) -> RenderableType:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    for name, justify in (("id", "left"), ("effect", "left"), ("with", "right"), ("without", "right")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("used", justify="right", no_wrap=True)
+    for name in ("id", "effect"):
+        table.add_column(name, no_wrap=True)
+    for name in ("with", "without", "used"):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("tokens", justify="right", no_wrap=True)
     table.add_column("what is shown", ratio=1, min_width=16)
     order = {"harms": 0, "helps": 1, "open": 2, "too few": 3}

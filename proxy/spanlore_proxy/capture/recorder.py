@@ -261,7 +261,7 @@ class Recorder:
         while is_running:
             captured, is_running = self._take()
             if captured:
-                self._guarded(lambda group=captured: self._record(group), len(captured))  # type: ignore[misc]
+                self._guarded(lambda group=captured: self._record(group), len(captured))  # type: ignore[misc]  # of a default
             if time.monotonic() >= self._next_idle_check_s:
                 self._next_idle_check_s = time.monotonic() + IDLE_CHECK_S
                 self._guarded(self._close_idle, 0)
