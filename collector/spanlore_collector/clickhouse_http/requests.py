@@ -66,6 +66,8 @@ async def asked(request: web.Request) -> Asked:
         raise error(SYNTAX_ERROR, "Empty query", "SYNTAX_ERROR")
     if len(sql) > MAX_QUERY_BYTES:
         raise _too_large()
+    if not parameters.get("query_id", "").isprintable():
+        raise error(BAD_ARGUMENTS, "query_id can't stand in a header", "BAD_ARGUMENTS")
     query = Query(
         sql=sql,
         default_format=parameters.get("default_format") or request.headers.get("X-ClickHouse-Format") or "TabSeparated",

@@ -18,6 +18,7 @@ What `readonly = 1` still lets through (measured on engine 26.9) is refused befo
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 from collections import OrderedDict
@@ -55,6 +56,12 @@ _REFUSED_FUNCTIONS = frozenset(
     {"file", "python", "catboostevaluate", "logtrace", "generateserialid", "reversednsquery", "showcertificate"}
 )
 """Scalar functions that reach out of the engine or write: files, code, models, the log, Keeper, DNS, certificates."""
+_ENDLESS_FUNCTIONS = frozenset(
+    {"arraylevenshteindistance", "arraylevenshteindistanceweighted", "arraysimilarity", "editdistance"}
+    | {"editdistanceutf8", "levenshteindistance", "levenshteindistanceutf8", "dameraulevenshteindistance"}
+)
+"""Their work grows with the square of a value's length, and no limit of time and no `KILL` ends them within a block:
+two arrays of the size that memory allows would keep a core for days."""
 _REFUSED_CATEGORIES = ("AI", "Introspection")
 _INSERT = re.compile(r"\s*INSERT\s+INTO\s", re.I)
 """Behind it stands data, which is no SQL: a driver is told what is the matter, not where parsing ended."""
@@ -96,7 +103,7 @@ class Guard:
         self._refused = reaching | _table_functions(ask)
         self._refused_names = reaching
         self._content_types = _content_types_of(ask)
-        self._verdicts: OrderedDict[tuple[object, ...], Verdict] = OrderedDict()
+        self._verdicts: OrderedDict[bytes, Verdict] = OrderedDict()
         self._lock = threading.Lock()
 
     def judge(self, sql: str, params: Mapping[str, str]) -> Verdict:
@@ -105,7 +112,7 @@ class Guard:
         Raises:
             QueryError: it may not, or the engine can't parse it.
         """
-        key = (sql, *(sorted(params.items()) if "identifier" in sql.lower() else ()))
+        key = _key(sql, params)
         with self._lock:
             if key in self._verdicts:
                 self._verdicts.move_to_end(key)
@@ -177,6 +184,12 @@ class Guard:
             raise refusal(f"the name {words[1]} is that of a function that is not allowed here")
 
 
+def _key(sql: str, params: Mapping[str, str]) -> bytes:
+    """Names a statement in 32 bytes: a text may have megabytes, and hundreds are remembered."""
+    named = sorted(params.items()) if "identifier" in sql.lower() else []
+    return hashlib.blake2b(repr((sql, named)).encode(), digest_size=32).digest()
+
+
 def _tokens(listed: bytes, sql: str) -> list[tuple[str, str]]:
     """(kind, text) of the engine's tokens, without blanks and comments."""
     data, out = sql.encode(), []
@@ -202,7 +215,7 @@ def _reaching_functions(ask: Ask) -> frozenset[str]:
     categories = ", ".join(f"'{name}'" for name in _REFUSED_CATEGORIES)
     reaching = f"SELECT name FROM system.functions WHERE categories IN ({categories})"
     asked = f"SELECT lower(name) FROM system.functions WHERE name IN ({reaching}) OR alias_to IN ({reaching})"
-    return _REFUSED_FUNCTIONS | _names(ask, asked)
+    return _REFUSED_FUNCTIONS | _ENDLESS_FUNCTIONS | _names(ask, asked)
 
 
 def _table_functions(ask: Ask) -> frozenset[str]:

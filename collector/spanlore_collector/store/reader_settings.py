@@ -78,6 +78,8 @@ _CHOICES = frozenset(
     }
 )
 _CHOICE_PREFIXES = ("output_format_", "format_csv_", "format_tsv_", "format_json_", "format_binary_")
+_WRITING = "output_format_schema"
+"""The one of them that names a file, which Protobuf then writes, wherever it is."""
 
 
 def readonly_sql() -> str:
@@ -85,7 +87,7 @@ def readonly_sql() -> str:
     can't know."""
     names = ", ".join(f"'{name}'" for name in sorted(_BOUNDS | _CHOICES))
     begins = " OR ".join(f"startsWith(name, '{prefix}')" for prefix in _CHOICE_PREFIXES)
-    return f"toUInt8(NOT (name IN ({names}) OR {begins}))"
+    return f"toUInt8(name = '{_WRITING}' OR NOT (name IN ({names}) OR {begins}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def settings_of(wishes: Mapping[str, str], *, is_whole: bool) -> SessionSettings
     for name, value in wishes.items():
         if name in _BOUNDS:
             applied[name] = _tighter(value, applied[name])
-        elif name in _CHOICES or name.startswith(_CHOICE_PREFIXES):
+        elif name in _CHOICES or (name.startswith(_CHOICE_PREFIXES) and name != _WRITING):
             applied[name] = value
         else:
             ignored.append(name)

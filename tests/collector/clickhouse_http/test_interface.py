@@ -155,6 +155,15 @@ def test_without_the_token_nothing_is_told(collector: CollectorProcess) -> None:
     assert reply.status == 403
 
 
+@pytest.mark.parametrize("name", ["query_id", "session_timezone", "default_format", "database"])
+def test_no_parameter_adds_a_header(collector: CollectorProcess, name: str) -> None:
+    """What is told again in a header can't end it."""
+    reply = collector.query("SELECT 1", **{name: "a\r\nX-Added: 1"})
+
+    assert reply.status in (400, 404)
+    assert "X-Added" not in reply.headers
+
+
 def test_other_paths(collector: CollectorProcess) -> None:
     """What a server has for probes, and its words for what it has not."""
     assert send(f"{collector.clickhouse_url}/replicas_status", "GET", None, {}).body == b"Ok.\n"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,6 +127,31 @@ def test_every_scalar_function_leaves_files_and_network_alone(pool: SessionPool,
     assert len(functions) > 1000
     assert {"file", "aiGenerate", "AIGenerate", "aiEmbed", "addressToLine"} <= refused
     assert bait.visits == []
+
+
+def test_what_nothing_can_end_is_refused(pool: SessionPool) -> None:
+    """Distances by editing take the square of a value's length, under every name the engine has for them."""
+    like = "name ILIKE '%levenshtein%' OR name ILIKE '%editDistance%' OR name ILIKE '%arraySimilarity%'"
+    functions = names(pool, f"SELECT name FROM system.functions WHERE {like} OR alias_to ILIKE '%editDistance%'")
+    for function in functions:
+        with pytest.raises(QueryError, match="not allowed"):
+            pool.run(f"SELECT {function}('a', 'b')")
+
+    assert len(functions) >= 5
+
+
+def test_long_statements_are_not_kept(pool: SessionPool) -> None:
+    """Verdicts are remembered by hundreds, and a statement may have a quarter of a megabyte."""
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            pool.run(f"SELECT {number} -- {'x' * 200_000}")
+        gc.collect()
+        held_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert held_bytes < 1_000_000
 
 
 def test_the_bait_would_be_taken(store: Store, bait: Bait) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,6 +102,19 @@ def test_no_file_is_written(pool: SessionPool, tmp_path: Path, sql: str) -> None
     with pytest.raises(QueryError, match="OUTFILE"):
         pool.run(f"{sql} INTO OUTFILE '{tmp_path / 'out'}'")
 
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_setting_writes_a_file(pool: SessionPool, tmp_path: Path) -> None:
+    """Whatever text the engine takes as a setting may name a file: all of them do here, in every format there is."""
+    listed = "SELECT name FROM system.settings WHERE type = 'String' AND name LIKE '%format%'"
+    settings = {name: str(tmp_path / name) for name in pool.run(listed).data.decode().split()}
+    formats = pool.run("SELECT name FROM system.formats WHERE is_output").data.decode().split()
+    for name in formats:
+        with suppress(QueryError):
+            pool.run("SELECT 1 AS a", default_format=name, settings=settings)
+
+    assert "output_format_schema" in settings and "Protobuf" in formats
     assert not list(tmp_path.iterdir())
 
 
