@@ -69,7 +69,7 @@ _PERMISSION: Final = re.compile(
     r"i'?m fine)\b",
     re.I,
 )
-_ASSESS: Final = re.compile(START + r"(?:eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|"
+_ASSESS: Final = re.compile(START + r"(?:(?:any )?(?:ideas?|thoughts?|opinions?)\b[^\n]{0,12}[:?]|eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|"
 r"explain|what do you think)\b(?! how (?:the |we |others?\b|it|they))", re.I)  # fmt: skip
 _REQUEST: Final = re.compile(
     START + r"(?:can|could|would|will) (?:you|we|i)\b|"
@@ -95,9 +95,19 @@ _NEXT_TASK: Final = re.compile(
     re.I,
 )
 """What a person stops the agent for without saying that it did anything wrong."""
+_HOLD_ON: Final = re.compile(
+    START
+    + r"(?:(?:one|a|1|just a|gimme a|give me a) (?:sec\w*|min\w*|moment)\b|(?:hold on|hang on|wait|stop)[,.:\s]+)?\W*"
+    r"(?:i'?ll|i will|i'?m (?:going|gonna|about) to|i (?:need|have|want) to|let me|lemme|(?:already |all )?done\b)"
+    r"(?!.*\b(?:not|don'?t|never|instead|only|but)\b)",
+    re.I | re.S,
+)
+"""The person does, or did, something first."""
 _PLAN: Final = re.compile(r"^implement the following plan", re.I)
 _NO_NO: Final = re.compile(
-    r"^no[,\s]+(?:problem|worries|rush|idea|issue|thanks|thank|more questions|that'?s (?:fine|ok|okay|good|all)|"
+    r"^(?:no|nope|nah)[,\s]+(?:problem|prob|worries|rush|idea|issue|thanks|thank|thx|way|kidding|shit|biggie|doubt|"
+    r"(?:more|other|further|additional) \w+|nothing (?:else|more)|(?:i'?m|im|we'?re|all) (?:good|fine|done|set)|"
+    r"that'?s (?:fine|ok|okay|good|all|it|everything)|"
     r"i think we'?re (?:done|good)|need(?:[.!]*$| to (?:rush|hurry|worry|"
     r"apologi[sz]e)))\b",
     re.I,
@@ -129,6 +139,8 @@ _OBJECTING: Final = re.compile(
     r"are) the \w+ (?:not|now))\b|"
     r"\bwhat(?:'?s| is| are) (?:(?:up )?with (?:the|all|that|this|these|those)|the (?:point|purpose|use|benefit) of)\b|"
     r"\b(?:can|could) (?:we|you) [^?.!\n]{1,80}\b(?:instead of|rather than)\b|"
+    r"\bwhy (?:so|all (?:this|that|the|these|those)|such an?|would (?:i|we|you|anyone|anybody|that|this)|another)\b|"
+    r"\bwhere (?:did|have|has) (?:the|my|our|all) [^.?!\n]{1,40}\b(?:go|gone)\b|\bsince when\b|"
     r"\bwhat happened to (?:the|my|our)\b|\bwho (?:told|asked) you\b|\bdid you (?:even|not|actually|really)\b|"
     r"\bdidn'?t (?:i|you|we)\b|"
     r"\b(?:can|could|would) (?:we|you) (?:please |rather |just |at least )*"
@@ -160,6 +172,12 @@ _ONCE: Final = re.compile(
     r"(?:first|second|last|next) (?:part|line|one|step))\b",
     re.I,
 )
+_ASKS_FACT: Final = re.compile(
+    START
+    + r"(?:what (?:does|do|did|is|are|was|were|will|would)|how (?:do|does|did|long|many|much)|when|who|where|which)\b[^.!]*\?+$",
+    re.I,
+)
+"""A question that only wants to know; others, in refusing a call, doubt it."""
 _DIALOGUES: Final = frozenset({"askuserquestion", "ask_user", "request_user_input"})
 
 
@@ -225,12 +243,17 @@ def _why_not_by_words(step: HumanStep, own: str, before: Sequence[Step]) -> str:
         refused = next((item for item in reversed(before) if isinstance(item, ToolStep)), None)
         if refused is not None and refused.outcome is Outcome.REJECTED and refused.tool_name.lower() in _DIALOGUES:
             return "a question of the agent was turned back"
+        if all(_ASKS_FACT.match(sentence) for sentence in sentences(own)) and not _OBJECTING.search(own):
+            return "a question"
+        if _HOLD_ON.match(own):
+            return "the person's own doing or change of mind"
         return "tells the agent to go on" if _CARRY_ON.match(own) and len(own) < 60 and not _MANNER.search(own) else ""
     for pattern, reason in (
         (_PLAN, "an accepted plan"),
         (_PRAISE, "praise or assent"),
         (_WORKS_NOW, "says that it works"),
         (_OWN_DOING, "the person's own doing or change of mind"),
+        (_HOLD_ON, "the person's own doing or change of mind"),
         (_PERMISSION, "a permission"),
         (_ASSESS, "asks for an assessment"),
         (_NO_NO, "a polite no"),

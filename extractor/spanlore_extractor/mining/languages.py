@@ -11,7 +11,7 @@ from typing import Final
 
 _LATIN: Final = re.compile(
     # German
-    r"^(?:nein|nee|nö|nicht|falsch|stopp?|halt)\b|\bdas (?:ist|war|stimmt) (?:so )?(?:nicht|falsch)\b|"
+    r"^(?:nein|nee|nö|nicht|falsch(?:e[rsnm]?)?|stopp?|halt)\b|\bdas (?:ist|war|stimmt) (?:so )?(?:nicht|falsch)\b|"
     r"\b(?:ist|sind|war|waren) (?:falsch|unnötig|überflüssig|unsinn|zu (?:kompliziert|lang|viel))\b|"
     r"\bstattdessen\b|\banstatt\b|\bstatt (?:des|der|dem|den|einer?|eines|einem)\b|"
     r"\bnicht\b[^.!?\n]{1,80}\bsondern\b|"
@@ -19,7 +19,7 @@ _LATIN: Final = re.compile(
     r"\b(?:ich|wir) (?:will|wollte|wollten|möchte|möchten|meinte|brauchen?) (?:\w+ ){0,3}(?:nicht|keine?n?)\b|"
     r"\bdu hast (?:\w+ ){0,4}(?:vergessen|übersehen|gelöscht|überschrieben|missverstanden|falsch)\b|"
     # French
-    r"^(?:non|pas comme ça|arrête|stop)\b|\bau lieu d[e'’]|\bplutôt\b|\bce n['’]est pas\b|\bc['’]est faux\b|"
+    r"^(?:non|pas (?!de\b|mal\b|encore\b|tout\b|sûr\b)\w|mauvaise?\b|arrête|stop)(?:\b|(?<=\w))|\bau lieu d[e'’]|\bplutôt\b|\bce n['’]est pas\b|\bc['’]est faux\b|"
     r"(?:^|[,.;:!]\s*|\b(?:surtout|merci de|il ne faut pas) )n(?:e |['’])(?:\w+[\s'’-]+){1,4}(?:pas|plus|jamais)\b|"
     r"\b(?:de )?ne (?:pas|plus|jamais) \w+|\btu (?:as|avais) (?:oublié|supprimé|cassé|ignoré|mal)\b|"
     r"\bje (?:ne veux pas|voulais dire|préfère)\b|"

@@ -11,10 +11,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-START: Final = r"^(?:(?:ok|okay|so|well|hmm+|hm|um|but|and|hey|dude|omfg|omg|wait|please|pls)[,.!:\s]+)*"
+START: Final = (
+    r"^(?:(?:ok|okay|so|well|hm+|um+|uh+|ah+|oh|but|and|hey|dude|bro|man|omfg|omg|wait|please|pls|plz|kindly|btw|fyi|"
+    r"ps|note|reminder)[,.!:\s]+)*"
+)
 """What people say before they say something."""
 CLAUSE: Final = (
-    r"(?:^|[,.;:!?()\-\n]\s*|\b(?:please|pls|plase|and|but|so|just|also)\s+|"
+    r"(?:^|[,.;:!?()\-\n]\s*|\b(?:please|pls|plz|plase|kindly|btw|and|but|so|just|also)\s+|"
     r"(?<!so )(?<!that )(?<!if )(?<!when )\b(?:we|you)\s+)"
 )
 ALWAYS: Final = (
@@ -210,6 +213,8 @@ TRIGGERS: Final = (
         r"respond|help|matter|seem|happen|pass|connect|mean|know|change)\w+",
         r"\bstill (?:reads?|looks?|says?|points?|uses?|has|have|refers?|mentions?|contains?|wrong|there|as if)\b",
         r"\b(?:does not|doesn'?t|don'?t|do not|didn'?t) exist\b",
+        r"\b(?:the|that|this|your|it|which|\w+s) (?:\w+ )?(?:proves?|tests?|checks?|does|adds?|asserts?|verif(?:y|ies)|covers?|"
+        r"solves?|fix(?:es)?) nothing\b",
         r"\bthere(?:'s|s| is| are) no (?:such )?(?!output|error|log|response|sound|data|difference|problem|issue|rush|"
         r"need|"
         r"hurry|way|reason|results?|change|more|longer|other|one|entry|entries)\w+",
@@ -299,14 +304,14 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "forbids",
-        rf"{CLAUSE}(?:do not|don'?t|dont|never|stop|avoid|shouldn'?t|should not|must not)\s+"
-        r"(?!know|think|see|understand|mind|care|remember|worry|have\b|need|get|we\b|you\b)\w+",
+        rf"{CLAUSE}(?:do not|don'?t|dont|never|stop(?= \w+ing\b)|avoid|shouldn'?t|should not|must not)\s+"
+        r"(?!know|think|see|understand|mind|care|remember|worry|bother|have\b|need|get|we\b|you\b)\w+",
         holds=False,
     ),
     _trigger(
         "negates",
         rf"{START}(?:(?:actually|ah|oh|uh|mm+)[,\s]+)*"
-        r"(?:no|nope|nah|not (?:that|this|there|like|the|what|how|in|on|yet))\b(?!\s*\?)",
+        r"(?:no+|nope|nah|not (?:that|this|there|like|the|what|how|in|on|yet))\b(?!\s*\?)",
         holds=False,
     ),
     _trigger(
@@ -338,12 +343,13 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "undoes",
-        rf"{START}(?:undo|revert|roll ?back)(?: (?:it|that|this|these|those|them|all|everything|your\b.*|"
+        rf"{START}(?:undo|revert|roll ?back)(?: (?:it|that|this|these|those|them|all(?: of (?:it|that|this|them|those))?|"
+        r"everything|your\b.*|"
         r"(?:the )?(?:last |previous |latest )?(?:changes?|edits?)\b.*))?\s*(?:please|pls)?[.!]*$",
         rf"{START}(?:put|bring|get|give) .{{1,40}} back\b",
         rf"{START}\w+ (?:it|that|this|them|these) back\b",
         rf"{START}(?:answer|respond|reply|speak|talk) in \w+",
-        rf"{START}\w+ [^.!?\n]{{1,60}}\bbefore (?:you )?(?:commit|push|merg|edit|chang|install|delet)\w*",
+        rf"{START}\w+ (?:[^.!?\n]{{1,60}}\b)?before (?:you )?(?:commit|push|merg|edit|chang|install|delet)\w*",
         rf"{START}skip the \w+",
         r"\bthough[.!]*$",
         rf"{START}still (?:not|the same|wrong|no) (?!working|loading|clear|sure)\w+",
@@ -374,6 +380,10 @@ TRIGGERS: Final = (
         r"the (?:other|same|right))\b(?! (?:a )?(?:new )?(?:branch|pr|pull request|commit message)\b)",
         rf"{START}(?:without|nothing else|other way|the other way|the opposite|(?:only|just) (?:the )?\w+, )",
         rf"{START}(?:less|fewer|shorter|simpler|smaller|bigger|larger) \w+(?: \w+){{0,3}}[.!]*$",
+        rf"{START}(?:(?:much|way|a bit|even) )?(?:less|fewer|shorter|simpler|smaller|bigger|larger|cleaner|briefer)"
+        r"[,]?(?: (?:please|pls|plz))?[.!]*$",
+        rf"{START}(?:(?:the|in the|an?) )?other (?!than\b|thing|question|task|topic)[\w./-]+[,]?(?: (?:please|pls))?[.!]*$",
+        rf"{START}(?:the )?(?:same|more like)\b[^.!?\n]{{0,40}}\b(?:rest|others?|existing|surrounding|neighbou?ring)\b",
         rf"\A(?!(?:yes|yep|ok|sure|both|all|go|no|thanks|next|more|again|{_TASK_VERB})\b)(?:[\w'`-]+ ){{2,4}}"
         r"(?:please|pls)\b(?:, everywhere)?[.!]*\Z",
         r"\b(?:\w+ )?first,? (?:then|and then)\b.{1,60}\bnot\b",
@@ -408,7 +418,7 @@ TRIGGERS: Final = (
     _trigger(
         "halts",
         r"^(?:wait|stop|hold on|hang ?on|let'?s pause|pause)\b(?![,. ]+(?:one|another|a) (?:more )?(?:thing|sec|second|"
-        r"moment))",
+        r"moment))(?! (?:the|my|our|all|both|for|until|till|a|an)\b)",
         holds=False,
     ),
 )
