@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from spanlore.genai.inference import CallClass
 from spanlore.memory.memory import Evidence, EvidenceRole
+from spanlore.signature.terminal import plain
 from spanlore.spans.place import Channel, Outcome
 from spanlore_extractor.mining.lessons import QUOTE_CHARS
 from spanlore_extractor.mining.session import (
@@ -272,7 +273,7 @@ class _Gathered:
                 error_class=row["error_class"],
                 error_line=row["error_line"],
                 arguments=self._content.get(row["arguments_hash"], ("", ""))[0],
-                output=self._content.get(row["result_hash"], ("", ""))[0],
+                output=plain(self._content.get(row["result_hash"], ("", ""))[0]),
                 turn_index=int(row["turn_index"]),
                 step_index=int(row["step_index"]),
             )

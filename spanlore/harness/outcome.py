@@ -1,8 +1,9 @@
 """How a tool call ended: success, failure, unknown or rejected.
 
 Judged by the wire's own flag, by exit codes as each agent prints them, and by what an exit code means for the command
-at hand (`benign_exits`). Never by words such as "error" in the output: "0 errors" is a success, and a command that
-failed silently behind a pipe is not known to be one. What nobody can know is UNKNOWN, and never counted as either.
+at hand (`benign_exits`). Where there is neither, by what the program says of its own end (`proof`, `complaint`), and
+never by words such as "error" alone: "0 errors" is a success, and a command that failed silently behind a pipe is not
+known to be one. What nobody can know is UNKNOWN, and never counted as either.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 
 from spanlore.genai.messages import ToolCall, ToolResult
 from spanlore.harness.benign_exits import READERS, STATUS_HIDERS, is_benign
+from spanlore.harness.complaint import refuses
 from spanlore.harness.human import INTERRUPTED, STOPPED_WHILE_RUNNING, is_refusal
 from spanlore.harness.printed import Printed, read_printed
 from spanlore.harness.proof import proven
@@ -111,7 +113,7 @@ def judge(call: ToolCall, result: ToolResult, harness: str) -> Verdict:
         return Verdict(Outcome.FAILURE, "exit_code", exit_code)
     if result.is_error is False or harness in _FLAGGING or exit_code == 0:
         return Verdict(Outcome.SUCCESS, "", exit_code)
-    return Verdict(Outcome.UNKNOWN, "no_status")
+    return Verdict(Outcome.FAILURE, "output") if refuses(text) else Verdict(Outcome.UNKNOWN, "no_status")
 
 
 def _unwrapped(result: ToolResult) -> ToolResult:

@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from spanlore.harness.benign_exits import READERS
+from spanlore.harness.complaint import complains
 from spanlore.signature.command import Command
+from spanlore.signature.terminal import plain
 
 _TAIL_LINES: Final = 40
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _PYTEST = re.compile(r"^=*\s*((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [\d.]+s\b.*$")
 _PYTEST_BAD = re.compile(r"\b\d+ (?:failed|errors?)\b|no tests ran")
 _UNITTEST = re.compile(r"^(?:OK(?: \([^)]*\))?|FAILED \((?:failures|errors)=.*\))$")
@@ -38,13 +40,16 @@ type Judge = Callable[[list[str]], bool | None]
 
 def proven(command: Command, output: str) -> bool | None:
     """True: it succeeded. False: it failed. None: the output proves neither."""
-    lines = [line.rstrip() for line in _ANSI.sub("", output[-16_384:]).splitlines() if line.strip()]
+    lines = [line.rstrip() for line in plain(output[-16_384:]).splitlines() if line.strip()]
     if not lines:
         return None
     if len(lines) == 1 and _SHELL_BAD.match(lines[0]):
         return False
     judge = _JUDGES.get(command.program)
-    return judge(lines[-_TAIL_LINES:]) if judge is not None else None
+    if "python" in command.programs and command.program in READERS:
+        judge = _python  # a script written and run in one line
+    told = judge(lines[-_TAIL_LINES:]) if judge is not None else None
+    return False if told is None and complains(command, lines) else told
 
 
 def _pytest(lines: list[str]) -> bool | None:

@@ -28,7 +28,26 @@ SHELL_TOOLS: Final = frozenset(
         "run_in_terminal", "run_commands", "run_terminal_command", "execute", "developer__shell", "launch-process",
     }
 )  # fmt: skip
-"""Names (lower case) under which agents offer a shell."""
+"""Names (lower case) under which agents offer a shell, without the server they come from."""
+_MANNERS: Final = frozenset(
+    {
+        "description", "explanation", "reason", "justification", "timeout", "timeout_ms", "timeout_seconds", "cwd",
+        "workdir", "working_dir", "working_directory", "workingdirectory", "directory", "dir_path", "run_in_background",
+        "is_background", "background", "blocking", "wait", "shell", "login", "tty", "env", "requires_approval",
+        "sandbox_permissions", "with_escalated_permissions", "prefix_rule", "yield_time_ms", "max_output_tokens",
+        "security_risk", "is_input", "thought", "task_progress",
+    }
+)  # fmt: skip
+"""Arguments (lower case) that say how a command is to be run."""
+_NO_SHELLS: Final = frozenset(
+    {
+        "edit", "open", "create", "goto", "insert", "scroll_up", "scroll_down", "search_dir", "search_file",
+        "find_file", "str_replace_editor", "str_replace_based_edit_tool", "submit",
+    }
+)  # fmt: skip
+"""Tools whose `command` is their own: SWE-agent's, Anthropic's editor."""
+_TEXT_KEYS: Final = ("command", "cmd", "script", "input")
+_SLASH_COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)")
 
 _PREPARATIONS: Final = frozenset(
     {
@@ -251,8 +270,12 @@ def program_name(word: str) -> str:
 
 
 def shell_text(call: ToolCall) -> str | None:
-    """The shell text of a call to a shell tool, whatever the agent calls tool and argument; None for other tools."""
-    if call.name.lower() not in SHELL_TOOLS:
+    """The shell text of a call to a shell tool, whatever the agent calls tool and argument; None for other tools.
+
+    A tool whose name nobody knows is a shell when all it is given is a command, and how to run it.
+    """
+    name = base_name(call.name)
+    if name not in SHELL_TOOLS and (name in _NO_SHELLS or not _is_given_a_command(call.arguments)):
         return None
     if isinstance(call.arguments, str):
         return _in_script(call.arguments)
@@ -261,13 +284,31 @@ def shell_text(call: ToolCall) -> str | None:
     commands = call.arguments.get("commands")
     if isinstance(commands, list) and commands and all(isinstance(text, str) for text in commands):
         return "\n".join(commands)  # one after the other, each on its own
-    for key in ("command", "cmd", "script", "input"):
+    for key in _TEXT_KEYS:
         value: Any = call.arguments.get(key)
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return _joined(value)
     return None
+
+
+@lru_cache(512)
+def base_name(tool: str) -> str:
+    """A tool's own name, lower case: `mcp__desktop__run_command`, `functions.shell` without what offers them."""
+    name = tool.lower()
+    return name if name in SHELL_TOOLS else re.split(r"__|[.:/]", name)[-1]
+
+
+def _is_given_a_command(arguments: Any) -> bool:
+    if not isinstance(arguments, dict):
+        return False
+    text = arguments.get("command", arguments.get("cmd"))
+    if isinstance(text, list):
+        text = text[0] if text and all(isinstance(word, str) for word in text) else None
+    if not isinstance(text, str) or not text.strip() or _SLASH_COMMAND.match(text):
+        return False
+    return all(key in ("command", "cmd") or key.lower() in _MANNERS for key in arguments)
 
 
 def _in_script(script: str) -> str | None:

@@ -17,6 +17,7 @@ from spanlore.genai.messages import ToolCall
 from spanlore.signature.command import parse_command, shell_text, tool_program
 from spanlore.signature.error_classes import classify
 from spanlore.signature.normalise import normalise_line
+from spanlore.signature.terminal import plain
 
 __all__ = ["MAX_LINE_CHARS", "MAX_SCAN_CHARS", "Signature", "failure_signature", "signature_of", "tool_program"]
 
@@ -55,7 +56,6 @@ _NOISE = re.compile(
 )
 _EXIT_PREFIX = re.compile(r"^(?:Exit code -?\d+\s*\n?|<tool_use_error>|Error: Exit code \d+\n)")
 _REMINDERS = re.compile(r"<system-reminder>.*?</system-reminder>|</?tool_use_error>", re.S)
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 def failure_signature(tool_name: str, command_text: str, output_text: str, exit_code: int | None) -> Signature:
@@ -89,7 +89,7 @@ def _lines(output: str) -> list[str]:
     if len(output) > MAX_SCAN_CHARS:
         half = MAX_SCAN_CHARS // 2
         output = f"{output[:half]}\n{output[-half:]}"
-    output = _EXIT_PREFIX.sub("", _REMINDERS.sub("", _ANSI.sub("", output)).lstrip())
+    output = _EXIT_PREFIX.sub("", _REMINDERS.sub("", plain(output)).lstrip())
     lines = [line.rstrip() for line in output.splitlines() if line.strip()]
     return lines if len(lines) <= _MAX_LINES else lines[: _MAX_LINES // 2] + lines[-_MAX_LINES // 2 :]
 

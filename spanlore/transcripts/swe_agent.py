@@ -1,9 +1,7 @@
-"""SWE-agent trajectories: one action with its observation a step. There are no exit codes; only what its own tools
-refuse, what the shell complains of and Python's tracebacks tell a failure."""
+"""SWE-agent trajectories: one action with its observation a step. There are no exit codes."""
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from spanlore.genai.messages import Text, ToolCall, ToolResult
@@ -15,12 +13,6 @@ _OWN: Final = frozenset(
     {"edit", "open", "create", "goto", "insert", "scroll_up", "scroll_down", "search_dir", "search_file", "find_file",
      "str_replace_editor", "submit"}
 )  # fmt: skip
-_REFUSED: Final = re.compile(
-    r"\s*(?:Traceback \(most recent call last\)|Your (?:proposed )?edit has introduced new syntax|"
-    r"No replacement was performed|Invalid `\w+` parameter|The path .{0,300} does not exist|"
-    r"(?:/bin/)?(?:ba)?sh: (?:line \d+: |-c: )?|"
-    r"(?:ERROR|Error): |File .{0,300} not found\b|No file open\b|Syntax error)"
-)
 
 
 def read(document: dict[str, Any]) -> Transcript:
@@ -41,7 +33,7 @@ def read(document: dict[str, Any]) -> Transcript:
             first = action.split(None, 1)[0]
             call = ToolCall(str(line), first if first in _OWN else "bash", {"command": action})
             events.append(Answered(mark, call, f"step-{line}"))
-            events.append(Result(mark, ToolResult(str(line), text, True if _REFUSED.match(text) else None)))
+            events.append(Result(mark, ToolResult(str(line), text)))
     bad = sum(not isinstance(step, dict) for step in steps)
     return Transcript(HARNESS, string(document.get("environment")), "", _cwd(steps), "", tuple(events), len(steps), bad)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from hashlib import sha1
 from pathlib import Path
 
+from spanlore.genai.messages import ToolCall
+from spanlore.transcripts.events import Answered, Event
 from spanlore.transcripts.reading import read_transcript
 from spanlore_extractor.evaluation.building import session_of
 from spanlore_extractor.mining.failures import find_deltas
@@ -39,11 +41,26 @@ class Chain:
             isinstance(step, Says) or (isinstance(step, Edits) and step.error) for step in self.steps[1:]
         )
 
-    def found(self, agent: str) -> dict[str, str]:
-        """What the detector finds in that agent's file: failing call → fix, ids of the script."""
+    def printing(self, shown: Callable[[str], str]) -> Chain:
+        """The same with whatever programs and tools print as `shown` has it."""
+        steps = tuple(
+            replace(step, output=shown(step.output))
+            if isinstance(step, Runs)
+            else replace(step, error=step.error and shown(step.error))
+            if isinstance(step, Edits | Reads)
+            else step
+            for step in self.steps
+        )
+        return replace(self, steps=steps)
+
+    def found(self, agent: str, tool: Callable[[str], str] = str) -> dict[str, str]:
+        """What the detector finds in that agent's file: failing call → fix, ids of the script. `tool` gives the tools
+        other names."""
         ids = call_ids(agent, self.steps)
         back = {theirs: ours for ours, theirs in ids.items()}
-        session = session_of(read_transcript(WRITERS[agent](self.steps)), "github.com/example/shop")
+        transcript = read_transcript(WRITERS[agent](self.steps))
+        events = tuple(_renamed(event, tool) for event in transcript.events)
+        session = session_of(replace(transcript, events=events), "github.com/example/shop")
         deltas = find_deltas(session.conversations[0], _WINDOW_NS).deltas
         return {
             back[one.tool_call_id]: back.get(delta.fix.tool_call_id, "")
@@ -51,6 +68,12 @@ class Chain:
             for one in delta.chain
             if back.get(one.tool_call_id) in self.failing
         }
+
+
+def _renamed(event: Event, tool: Callable[[str], str]) -> Event:
+    if isinstance(event, Answered) and isinstance(event.part, ToolCall):
+        return replace(event, part=replace(event.part, name=tool(event.part.name)))
+    return event
 
 
 def chains() -> Iterator[Chain]:

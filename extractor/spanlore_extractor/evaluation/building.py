@@ -16,6 +16,7 @@ from spanlore.harness.human import is_refusal, rejection_reason, scan
 from spanlore.harness.printed import read_printed
 from spanlore.signature.command import tool_program
 from spanlore.signature.failure import signature_of
+from spanlore.signature.terminal import plain
 from spanlore.spans.place import Channel, Outcome
 from spanlore.transcripts.events import Answered, Compacted, Event, Mark, Queued, Result, Said, Stopped, Transcript
 from spanlore.transcripts.verdict import verdict
@@ -238,7 +239,7 @@ class _Builder:
             error_class=error_class,
             error_line=error_line,
             arguments=canonical_json(call.arguments)[:OUTPUT_HEAD_CHARS],
-            output=text[:OUTPUT_HEAD_CHARS],
+            output=plain(text[:OUTPUT_HEAD_CHARS]),
             turn_index=self._turn,
             step_index=waiting.step_index,
         )

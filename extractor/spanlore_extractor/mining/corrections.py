@@ -69,7 +69,8 @@ _PERMISSION: Final = re.compile(
     r"i'?m fine)\b",
     re.I,
 )
-_ASSESS: Final = re.compile(START + r"(?:(?:any )?(?:ideas?|thoughts?|opinions?)\b[^\n]{0,12}[:?]|eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|"
+_ASSESS: Final = re.compile(START + r"(?:(?:any )?(?:ideas?|thoughts?|opinions?)\b[^\n]{0,12}[:?]|"
+r"eval(?:uate)?|assess|review|analy[sz]e|check|look at|have a look|"
 r"explain|what do you think)\b(?! how (?:the |we |others?\b|it|they))", re.I)  # fmt: skip
 _REQUEST: Final = re.compile(
     START + r"(?:can|could|would|will) (?:you|we|i)\b|"
@@ -173,8 +174,8 @@ _ONCE: Final = re.compile(
     re.I,
 )
 _ASKS_FACT: Final = re.compile(
-    START
-    + r"(?:what (?:does|do|did|is|are|was|were|will|would)|how (?:do|does|did|long|many|much)|when|who|where|which)\b[^.!]*\?+$",
+    START + r"(?:what (?:does|do|did|is|are|was|were|will|would)|how (?:do|does|did|long|many|much)|"
+    r"when|who|where|which)\b[^.!]*\?+$",
     re.I,
 )
 """A question that only wants to know; others, in refusing a call, doubt it."""

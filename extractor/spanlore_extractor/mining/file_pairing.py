@@ -29,7 +29,7 @@ from spanlore_extractor.mining.paths import (
 )
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import program_of, take_apart
-from spanlore_extractor.mining.tools import ToolKind, argument, is_edit, kind_of, path_of
+from spanlore_extractor.mining.tools import ToolKind, argument, is_edit, is_listing_tool, kind_of, path_of, writes_whole
 
 _UNAVAILABLE: Final = re.compile(
     r"unknown skill|no such tool|unavailable tool|tool [\w'\"-]+ (?:is )?not (?:available|found)|posix_spawn", re.I
@@ -51,7 +51,11 @@ _INPUT_INVALID: Final = re.compile(
 _IS_DIRECTORY: Final = re.compile(r"EISDIR|\bis a directory\b|illegal operation on a directory", re.I)
 _TOO_LARGE: Final = re.compile(r"exceeds maximum|too large|token limit", re.I)
 _FILE_READERS: Final = frozenset({"cat", "sed", "head", "tail", "less", "nl", "bat", "grep", "rg", "awk", "wc"})
-_LISTERS: Final = frozenset({"ls", "find", "fd", "tree", "glob", "list", "list_directory", "find_file", "search_dir"})
+_LISTERS: Final = frozenset({"ls", "find", "fd", "tree"})
+_OLD: Final = ("old_string", "oldText", "old_str", "oldString", "search")
+_NEW: Final = (
+    "new_string", "newText", "new_str", "newString", "replace", "content", "contents", "file_text", "code_edit",
+)  # fmt: skip
 FEW_LINES: Final = 3
 MAX_COMPARED_CHARS: Final = 600
 MIN_RUN_CHARS: Final = 4
@@ -98,7 +102,7 @@ def _edit(failure: ToolStep, later: ToolStep) -> Match | None:
     if NOT_FOUND.search(failure.output) and not _EDIT_REFUSED.search(failure.output):
         return _moved(failure, later)
     if kind_of(later) is ToolKind.EDIT and (path_of(later) == path or not path):
-        is_whole = later.tool_name.lower() in ("write", "write_file", "create") and failure.tool_name != later.tool_name
+        is_whole = failure.tool_name != later.tool_name and writes_whole(later)
         if is_whole or edit_likeness(failure, later) >= 0.5:
             return Match(DeltaType.HARNESS, "the same edit went through when written as the tool wants it")
     elif path and is_edit(later) and _names(path, later.command):
@@ -126,11 +130,7 @@ def edit_likeness(one: ToolStep, other: ToolStep) -> float:
     if not one.arguments or not other.arguments:
         return 1.0
     best = 0.0
-    for names in (
-        ("old_string", "oldText", "old_str", "oldString"),
-        ("new_string", "newText", "new_str", "newString", "content", "file_text"),
-        ("input", "patch", "patchText", "command"),
-    ):
+    for names in (_OLD, _NEW, ("input", "patch", "patchText", "diff", "command")):
         before, after = argument(one, *names), argument(other, *names)
         if before and after:
             best = max(best, _line_likeness(before, after) or _text_likeness(before, after))
@@ -178,7 +178,7 @@ def _moved(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep] = ())
     path, found = path_of(failure), found_path(failure, later)
     if kind_of(later) is ToolKind.OTHER or not looks_like_path(found) or found == path:
         return None
-    if later.tool_name.lower() in ("glob", "ls", "list_directory") or "*" in found:
+    if is_listing_tool(later) or "*" in found:
         return None
     if similarity(path, found) >= SAME_FILE:
         return Match(DeltaType.LOCATION, "a file of much the same name was read instead")
@@ -207,7 +207,7 @@ def found_path(failure: ToolStep, later: ToolStep) -> str:
 def _is_listing(step: ToolStep) -> bool:
     """Whether a call only looks which files there are."""
     if kind_of(step) is ToolKind.READ:
-        return step.tool_name.lower() in _LISTERS
+        return is_listing_tool(step)
     commands = take_apart(step.command).commands
     return kind_of(step) is ToolKind.SHELL and bool(commands) and all(program_of(argv) in _LISTERS for argv in commands)
 

@@ -19,7 +19,9 @@ _LATIN: Final = re.compile(
     r"\b(?:ich|wir) (?:will|wollte|wollten|möchte|möchten|meinte|brauchen?) (?:\w+ ){0,3}(?:nicht|keine?n?)\b|"
     r"\bdu hast (?:\w+ ){0,4}(?:vergessen|übersehen|gelöscht|überschrieben|missverstanden|falsch)\b|"
     # French
-    r"^(?:non|pas (?!de\b|mal\b|encore\b|tout\b|sûr\b)\w|mauvaise?\b|arrête|stop)(?:\b|(?<=\w))|\bau lieu d[e'’]|\bplutôt\b|\bce n['’]est pas\b|\bc['’]est faux\b|"
+    r"^(?:non|pas (?!de\b|mal\b|encore\b|tout\b|sûr\b)\w|mauvaise?\b|"
+    r"arrête|stop)(?:\b|(?<=\w))|"
+    r"\bau lieu d[e'’]|\bplutôt\b|\bce n['’]est pas\b|\bc['’]est faux\b|"
     r"(?:^|[,.;:!]\s*|\b(?:surtout|merci de|il ne faut pas) )n(?:e |['’])(?:\w+[\s'’-]+){1,4}(?:pas|plus|jamais)\b|"
     r"\b(?:de )?ne (?:pas|plus|jamais) \w+|\btu (?:as|avais) (?:oublié|supprimé|cassé|ignoré|mal)\b|"
     r"\bje (?:ne veux pas|voulais dire|préfère)\b|"

@@ -14,7 +14,7 @@ from spanlore_extractor.mining.answer import is_success
 from spanlore_extractor.mining.paths import looks_like_path
 from spanlore_extractor.mining.session import Conversation, ToolStep
 from spanlore_extractor.mining.shell import program_of, take_apart
-from spanlore_extractor.mining.tools import ToolKind, argument, kind_of, path_of
+from spanlore_extractor.mining.tools import ToolKind, argument, is_search, kind_of, path_of
 
 MIN_TERM_CHARS: Final = 5
 MAX_TERM_CHARS: Final = 60
@@ -23,7 +23,6 @@ MAX_FILES: Final = 8
 NEXT_CALLS: Final = 2
 _TERM: Final = re.compile(r"[A-Za-z_][\w.:-]*\w")
 _SEARCHES: Final = frozenset({"grep", "rg", "egrep", "ag", "ack"})
-_SEARCHERS: Final = frozenset({"grep", "search_file_content", "grep_search", "search_dir", "codesearch", "rg"})
 _COMMON: Final = frozenset({"import", "class", "const", "function", "return", "export", "error", "package", "default",
 "TODO", "FIXME", "async", "interface", "struct", "public", "private", "static", "string"})  # fmt: skip
 
@@ -60,7 +59,7 @@ def find_lookups(conversation: Conversation) -> list[Lookup]:
 def searched_for(step: ToolStep) -> str:
     """The one name that a call searches for; '' when it does not search, or for a pattern that is no name."""
     pattern = ""
-    if step.tool_name.lower() in _SEARCHERS:
+    if is_search(step):
         pattern = argument(step, "pattern", "query", "regex", "search_term")
     elif kind_of(step) is ToolKind.SHELL:
         argv = next((one for one in take_apart(step.command).commands if program_of(one) in _SEARCHES), ())
@@ -75,7 +74,7 @@ def searched_for(step: ToolStep) -> str:
 
 def read_path(step: ToolStep) -> str:
     """The one file that a call shows; '' when it shows none, or several."""
-    if kind_of(step) is ToolKind.READ and step.tool_name.lower() not in _SEARCHERS:
+    if kind_of(step) is ToolKind.READ and not is_search(step):
         path = path_of(step)
         return path if looks_like_path(path) and "*" not in path else ""
     if kind_of(step) is not ToolKind.SHELL:

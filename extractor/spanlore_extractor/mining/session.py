@@ -46,7 +46,7 @@ class ToolStep:
     arguments: str = ""
     """Canonical JSON of the arguments; '' where the content was not kept."""
     output: str = ""
-    """Head of the result, at most `OUTPUT_HEAD_CHARS`; '' where the content was not kept."""
+    """Head of the result as a terminal shows it, at most `OUTPUT_HEAD_CHARS`; '' where the content was not kept."""
     turn_index: int = 0
     step_index: int = 0
 

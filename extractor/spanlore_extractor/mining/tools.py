@@ -1,6 +1,7 @@
 """What kinds of tools there are, whatever a harness calls them, and what a call changed.
 
-The names are those of Claude Code, Codex, OpenCode, Gemini CLI, pi, mini-swe-agent and SWE-agent.
+The names are those of Claude Code, Codex, OpenCode, Gemini CLI, pi, mini-swe-agent and SWE-agent. A tool that none of
+them has is known by what it is given: a command, a file with a text for it, a file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any, Final
 
 import orjson
 
-from spanlore.signature.command import SHELL_TOOLS
+from spanlore.genai.messages import ToolCall
+from spanlore.signature.command import SHELL_TOOLS, base_name, shell_text
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import action_of, program_of, take_apart
 
@@ -92,10 +94,76 @@ _CHANGING_WORDS: Final = frozenset(
 )  # fmt: skip
 
 
+_PATH_ARGUMENTS: Final = (
+    "file_path", "path", "filePath", "notebook_path", "absolute_path", "target_file", "filename", "relative_path",
+    "relative_workspace_path", "filepath", "file", "absolutePath", "AbsolutePath", "TargetFile",
+)  # fmt: skip
+_PATH_KEYS: Final = frozenset(name.replace("_", "").lower() for name in _PATH_ARGUMENTS)
+_WRITTEN_KEYS: Final = frozenset(
+    {
+        "oldstring", "newstring", "oldstr", "newstr", "oldtext", "newtext", "content", "contents", "filetext", "diff",
+        "patch", "patchtext", "replacement", "replace", "edits", "codeedit", "newcontent", "newsource", "insertline",
+        "codecontent", "replacementchunks", "changes",
+    }
+)  # fmt: skip
+"""Arguments (lower case, without `_`) that hold a text for a file."""
+_COMMAND_KEYS: Final = frozenset({"command", "cmd"})
+_SEARCH_KEYS: Final = frozenset({"pattern", "regex", "globpattern", "includepattern", "searchterm"})
+_GREP_KEYS: Final = frozenset({"outputmode", "glob", "include", "-n", "-i", "-a", "-b", "-c", "casesensitive"})
+_SEARCHERS: Final = frozenset({"grep", "search_file_content", "grep_search", "search_dir", "codesearch", "rg"})
+_LISTERS: Final = frozenset({"ls", "find", "glob", "list", "list_directory", "find_file", "search_dir"})
+_KEY: Final = re.compile(r'[{,]"([\w-]{1,40})":')
+_PATCHED: Final = "*** Begin Patch"
+
+
 def kind_of(step: ToolStep) -> ToolKind:
     """The kind of tool a step used. An editor that can also show a file reads when it does."""
-    kind = _KINDS.get(step.tool_name.lower(), ToolKind.OTHER)
+    kind = _KINDS.get(base_name(step.tool_name)) or _kind_by_arguments(step)
     return ToolKind.READ if kind is ToolKind.EDIT and argument(step, "command") == "view" else kind
+
+
+def _kind_by_arguments(step: ToolStep) -> ToolKind:
+    data = _parsed(step.arguments)
+    if shell_text(ToolCall(step.tool_call_id, step.tool_name, data)) is not None:
+        return ToolKind.SHELL
+    if _PATCHED in step.arguments:
+        return ToolKind.EDIT
+    keys = _keys(step.arguments, data)
+    if not keys & _PATH_KEYS and not (data is None and keys & _WRITTEN_KEYS and step.command):
+        is_cut = data is None and bool(keys & _COMMAND_KEYS)
+        return ToolKind.SHELL if is_cut else ToolKind.READ if keys & _SEARCH_KEYS else ToolKind.OTHER
+    return ToolKind.EDIT if keys & _WRITTEN_KEYS else ToolKind.READ
+
+
+def is_search(step: ToolStep) -> bool:
+    """Whether a tool that is no shell looked for text in files."""
+    name = base_name(step.tool_name)
+    if name in _SEARCHERS or name in _KINDS:
+        return name in _SEARCHERS
+    # What only matches names of files has no other options.
+    keys = _keys(step.arguments, _parsed(step.arguments))
+    return bool(keys & {"regex", "searchterm"} or ("pattern" in keys and keys & _GREP_KEYS))
+
+
+def writes_whole(step: ToolStep) -> bool:
+    """Whether an edit gives a file's whole text, whatever it was before."""
+    keys = _keys(step.arguments, _parsed(step.arguments))
+    return bool(keys & {"content", "contents", "filetext"}) and not keys & {"oldstring", "oldstr", "oldtext", "search"}
+
+
+def is_listing_tool(step: ToolStep) -> bool:
+    """Whether a tool that is no shell tells which files there are."""
+    name = base_name(step.tool_name)
+    if name in _KINDS:
+        return name in _LISTERS
+    pattern = argument(step, "pattern", "glob_pattern")
+    return not is_search(step) and (bool(pattern) or "list" in name or "glob" in name)
+
+
+def _keys(arguments: str, data: Any) -> frozenset[str]:
+    """Names of the arguments, lower case without `_`; of arguments that were cut, all that look like one."""
+    names = data if isinstance(data, dict) else _KEY.findall(arguments) if data is None else ()
+    return frozenset(name.replace("_", "").lower() for name in names)
 
 
 @lru_cache(maxsize=1024)
@@ -118,7 +186,7 @@ def path_of(step: ToolStep) -> str:
     """The path a file tool was given; '' for other tools."""
     if kind_of(step) is ToolKind.SHELL:
         return ""
-    given = argument(step, "file_path", "path", "filePath", "notebook_path", "absolute_path")
+    given = argument(step, *_PATH_ARGUMENTS)
     return given or ("" if any(char.isspace() for char in step.command) else step.command)
 
 

@@ -213,8 +213,8 @@ TRIGGERS: Final = (
         r"respond|help|matter|seem|happen|pass|connect|mean|know|change)\w+",
         r"\bstill (?:reads?|looks?|says?|points?|uses?|has|have|refers?|mentions?|contains?|wrong|there|as if)\b",
         r"\b(?:does not|doesn'?t|don'?t|do not|didn'?t) exist\b",
-        r"\b(?:the|that|this|your|it|which|\w+s) (?:\w+ )?(?:proves?|tests?|checks?|does|adds?|asserts?|verif(?:y|ies)|covers?|"
-        r"solves?|fix(?:es)?) nothing\b",
+        r"\b(?:the|that|this|your|it|which|\w+s) (?:\w+ )?(?:proves?|tests?|checks?|does|adds?|asserts?|"
+        r"verif(?:y|ies)|covers?|solves?|fix(?:es)?) nothing\b",
         r"\bthere(?:'s|s| is| are) no (?:such )?(?!output|error|log|response|sound|data|difference|problem|issue|rush|"
         r"need|"
         r"hurry|way|reason|results?|change|more|longer|other|one|entry|entries)\w+",
@@ -343,8 +343,8 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "undoes",
-        rf"{START}(?:undo|revert|roll ?back)(?: (?:it|that|this|these|those|them|all(?: of (?:it|that|this|them|those))?|"
-        r"everything|your\b.*|"
+        rf"{START}(?:undo|revert|roll ?back)(?: (?:it|that|this|these|those|them|all|"
+        r"all of (?:it|that|this|them|those)|everything|your\b.*|"
         r"(?:the )?(?:last |previous |latest )?(?:changes?|edits?)\b.*))?\s*(?:please|pls)?[.!]*$",
         rf"{START}(?:put|bring|get|give) .{{1,40}} back\b",
         rf"{START}\w+ (?:it|that|this|them|these) back\b",
@@ -381,8 +381,9 @@ TRIGGERS: Final = (
         rf"{START}(?:without|nothing else|other way|the other way|the opposite|(?:only|just) (?:the )?\w+, )",
         rf"{START}(?:less|fewer|shorter|simpler|smaller|bigger|larger) \w+(?: \w+){{0,3}}[.!]*$",
         rf"{START}(?:(?:much|way|a bit|even) )?(?:less|fewer|shorter|simpler|smaller|bigger|larger|cleaner|briefer)"
-        r"[,]?(?: (?:please|pls|plz))?[.!]*$",
-        rf"{START}(?:(?:the|in the|an?) )?other (?!than\b|thing|question|task|topic)[\w./-]+[,]?(?: (?:please|pls))?[.!]*$",
+        r",?(?: (?:please|pls|plz))?[.!]*$",
+        rf"{START}(?:(?:the|in the|an?) )?other (?!than\b|thing|question|task|topic)[\w./-]+,?"
+        r"(?: (?:please|pls))?[.!]*$",
         rf"{START}(?:the )?(?:same|more like)\b[^.!?\n]{{0,40}}\b(?:rest|others?|existing|surrounding|neighbou?ring)\b",
         rf"\A(?!(?:yes|yep|ok|sure|both|all|go|no|thanks|next|more|again|{_TASK_VERB})\b)(?:[\w'`-]+ ){{2,4}}"
         r"(?:please|pls)\b(?:, everywhere)?[.!]*\Z",

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -155,11 +156,12 @@ def test_an_edit_that_was_refused_by_a_person_once() -> None:
     assert len(findings(told.call("Edit", edit | {"old_string": "x  y"})).deltas) == 1
 
 
-@pytest.mark.parametrize("agent", sorted(set(WRITERS) - {"swe-agent"}))
+@pytest.mark.parametrize("agent", sorted(WRITERS))
 @pytest.mark.parametrize(("is_held_out", "min_recall"), [(False, 0.92), (True, 0.85)])
 def test_chains_of_many_ecosystems(agent: str, is_held_out: bool, min_recall: float) -> None:
-    """Failures and fixes that the rules were not written from, as each agent writes them (SWE-agent tells no exit
-    codes, so most failures are none there). What the held-out half gave before it was looked at is in DESIGN.md."""
+    """Failures and fixes that the rules were not written from, as each agent writes them. What the held-out half gave
+    before it was looked at is in DESIGN.md. SWE-agent tells no exit codes: only what is printed tells a failure."""
+    min_recall -= 0.1 if agent == "swe-agent" else 0
     told = [chain for chain in chains() if chain.is_held_out is is_held_out and chain.can_be_told_by(agent)]
     found = [(chain, chain.found(agent)) for chain in told]
     right = sum(all(fixed.get(id_) in chain.fixes for id_ in chain.failing) for chain, fixed in found if chain.fixes)
@@ -167,3 +169,32 @@ def test_chains_of_many_ecosystems(agent: str, is_held_out: bool, min_recall: fl
 
     assert right / sum(bool(chain.fixes) for chain in told) >= min_recall
     assert right / fired >= 0.9
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "gemini-cli", "copilot-cli"])
+def test_the_names_of_tools_do_not_matter(agent: str) -> None:
+    """A tool that nobody has heard of is known by what it is given: an unknown agent's failures are found as well."""
+    names: dict[str, str] = {}
+
+    def other(name: str) -> str:
+        return names.setdefault(name, f"mcp__desk__tool_{len(names)}")
+
+    for chain in chains():
+        assert chain.found(agent, other) == chain.found(agent), chain.name
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "swe-agent"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\n".join(f"\x1b[31m{line}\x1b[0m" if line else line for line in text.split("\n")),
+        lambda text: f"Working ...\r{text}" if text else text,
+    ],
+    ids=["CRLF", "colours", "progress"],
+)
+def test_how_a_terminal_shows_it_does_not_matter(agent: str, shown: Callable[[str], str]) -> None:
+    """Line ends, colours and progress that is written over change no finding."""
+    for chain in chains():
+        if chain.can_be_told_by(agent):
+            assert chain.printing(shown).found(agent) == chain.found(agent), chain.name

@@ -92,7 +92,27 @@ def test_tool_program(name: str, arguments: object, expected: tuple[str, str]) -
 def test_long_commands_are_cut() -> None:
     """A command of any length is recorded in at most 4096 characters."""
     assert len(tool_program(ToolCall("1", "Bash", {"command": "x" * 9_000}))[1]) == MAX_COMMAND_CHARS
-    assert shell_text(ToolCall("1", "Read", {"command": "x"})) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "shell"),
+    [
+        ("functions.shell", {"command": ["bash", "-lc", "make"]}, "make"),
+        ("mcp__desktop__execute_command", {"command": "make", "requires_approval": False}, "make"),
+        ("do_it", {"command": "make -j", "timeout": 60, "workDir": "/r"}, "make -j"),
+        ("do_it", {"cmd": "make"}, "make"),
+        ("editor", {"command": "view", "path": "/a"}, None),
+        ("edit", {"command": "edit 1:2"}, None),
+        ("SlashCommand", {"command": "/review 12"}, None),
+        ("do_it", {"command": "make", "prompt": "x"}, None),
+        ("Read", {"file_path": "/a"}, None),
+    ],
+)
+def test_a_tool_that_is_given_a_command_alone_is_a_shell(
+    name: str, arguments: dict[str, object], shell: str | None
+) -> None:
+    """Whatever an unknown agent calls its shell, it is told by what it is given; one that is given more is none."""
+    assert shell_text(ToolCall("1", name, arguments)) == shell
 
 
 @settings(deadline=None, max_examples=100)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from spanlore.genai.messages import ToolCall
+from spanlore.spans.place import Outcome
 from spanlore.transcripts.events import Answered, Result
 from spanlore.transcripts.swe_agent import read
+from spanlore.transcripts.verdict import verdict
 
 
 def test_a_step() -> None:
@@ -24,18 +26,24 @@ def test_a_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("observation", "flag"),
+    ("action", "observation", "outcome"),
     [
-        ("Traceback (most recent call last):\n", True),
-        ("Your proposed edit has introduced new syntax error(s).", True),
-        ("No replacement was performed, old_str did not appear verbatim", True),
-        ("bash: foo: command not found", True),
-        ("Found 3 errors in the log", None),
+        ("python x.py", "Traceback (most recent call last):\nValueError: no", Outcome.FAILURE),
+        ("edit 1:2", "Your proposed edit has introduced new syntax error(s)." + "\nline" * 40, Outcome.FAILURE),
+        (
+            "str_replace_editor str_replace /a --old_str x",
+            "No replacement was performed, old_str did not appear",
+            Outcome.FAILURE,
+        ),
+        ("foo", "bash: foo: command not found", Outcome.FAILURE),
+        ("cat build.log", "Found 3 errors in the log", Outcome.UNKNOWN),
+        ("open a.py", "[File: /a.py (3 lines total)]\nerror: x", Outcome.UNKNOWN),
     ],
 )
-def test_failures(observation: str, flag: bool | None) -> None:
-    """Only refusals and tracebacks tell a failure; the word error does not."""
-    found = read({"trajectory": [{"action": "x", "observation": observation}]}).events
+def test_failures(action: str, observation: str, outcome: Outcome) -> None:
+    """Only what a tool or program says of its own end tells a failure; the word error does not."""
+    found = read({"trajectory": [{"action": action, "observation": observation}]}).events
+    [call] = [event.part for event in found if isinstance(event, Answered) and isinstance(event.part, ToolCall)]
     [result] = [event for event in found if isinstance(event, Result)]
 
-    assert result.result.is_error is flag
+    assert verdict(call, result, "swe-agent").outcome is outcome
