@@ -75,8 +75,8 @@ class Sink(Protocol):
     def begin(self) -> None:
         """One more exchange is under way."""
 
-    def hold(self, exchange_id: str, body: bytes) -> None:
-        """The body that its client has sent, once it has left."""
+    def hold(self, known: Captured) -> None:
+        """What is known of it once the request has left."""
 
     def submit(self, captured: Captured) -> None:
         """It is over, and to be recorded."""
@@ -356,7 +356,7 @@ class CaptureAddon:
 
     def _hold(self, live: LiveExchange) -> None:
         if not live.is_over:
-            self._guarded("hold", lambda: self._sink.hold(live.head.id, live.sent_body))
+            self._guarded("hold", lambda: self._sink.hold(live.so_far()))
 
     def _switch(self, flow: http.HTTPFlow, response: http.Response) -> None:
         """The connection leaves HTTP; its bytes pass as they are from here, with a tap where they can be read."""

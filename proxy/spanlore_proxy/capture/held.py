@@ -5,16 +5,18 @@ disk before it is redacted. So it stands meanwhile in anonymous files in memory 
 supervisor: they have no name, no bytes on any disk (but for swap, as all memory), and end with the daemon. A proxy that
 was killed leaves them to the next one, which records what it finds there, in order, before anything new.
 
-A request goes in once it has left; what its answer adds, before the answer's end is passed on: whoever has seen the end
-of a stream can rely on it. (Where a Content-Length tells the end, its last bytes are ahead by a moment.) An exchange is
-taken out once the spool has it. A crash between the two only tells the same spans again under the same ids, which the
-collector drops.
+A request goes in once it has left, with all that is known of it; what its answer adds, before the answer's end is
+passed on: whoever has seen the end of a stream can rely on it. (Where a Content-Length tells the end, its last bytes
+are ahead by a moment.) An exchange is taken out once the spool has it. A crash between the two only tells the same
+spans again under the same ids, which the collector drops.
 
 Where there are no such files (no supervisor, macOS) a killed proxy loses what waits. Then, and when supervisor and
 proxy are killed together, `Tally` tells the next proxy how much that was.
 
-A file is frames one after the other: header, payload. Frames are only appended, and a file is emptied when nothing in
-it is needed any more, so a frame that reaches beyond the file's end was cut off by the kill.
+A file is frames one after the other: header, payload. A header is written last, when what it stands before is there,
+and behind each frame stand zeros where the next header will be, so a frame that the kill cut off is no frame. When
+nothing in a file is needed any more it begins anew on the same memory: new pages cost more than all the rest of it.
+What was there before is never read, since a payload is what a client makes of it, and could look like a frame.
 """
 
 from __future__ import annotations
@@ -30,42 +32,64 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
-from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Asked, Captured, request_exchange
+from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Asked, Captured, Fields, request_exchange
 from spanlore_proxy.capture.packed import Packed, pack
 from spanlore_proxy.capture.tap import ResponseTap
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.injection.rewrite import weave
 from spanlore_proxy.wire.codecs import read_request
 from spanlore_proxy.wire.content import decode
+from spanlore_proxy.wire.exchange import End
 from spanlore_proxy.wire.request import MalformedRequestError
 
 FILE_BYTES: Final = 16 * 1024**2
 """From here on another file is taken, if one is empty."""
 MAX_HELD_BYTES: Final = 192 * 1024**2
 """In all files. What comes on top is not held; the tally knows of it."""
+KEPT_BYTES: Final = 4 * 1024**2
+"""So much memory a file keeps when it begins anew."""
 MAX_TRIES: Final = 10
 """So often the recorder begins with an exchange: one that kills the proxy itself must not do so for ever."""
 
 _HEADER: Final = struct.Struct("<4sBBxx8sQ")
 """Magic, kind, how often the recorder began with it (or `_DONE`), id, payload bytes."""
-_MAGIC: Final = b"\xf5SLH"
+_ALIGNED: Final = 32
+"""Where frames begin: no header lies on two pages, so it is written whole or not at all."""
+_ZEROS: Final = bytes(_ALIGNED + _HEADER.size)
+_MAGIC: Final = b"\xf5SLI"
 _STATE_AT: Final = 5
 _DONE: Final = 255
 
 
+_LENGTH: Final = struct.Struct("<Q")
+
+
 class _Kind(IntEnum):
     REQUEST = 1
-    """The body as the client sent it."""
+    """Length of what is known of it and that, pickled, if anything; then the body as the client sent it."""
     END = 2
     """All the rest."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Rest:
-    """What an exchange is besides the body that its client sent."""
+class _Known:
+    """What is known of an exchange when its request has left."""
 
     captured: Captured
     """Without bodies."""
+    identity: Identity | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """What an exchange is besides what was held when its request had left."""
+
+    known: _Known | None
+    """None where it stands with the request."""
+    status_code: int | None
+    response_fields: Fields
+    end: End
+    end_time_ns: int
     sent: bytes | None
     """None where the body has a frame of its own."""
     plain: bytes | None
@@ -76,7 +100,6 @@ class _Rest:
     answer_size: int
     answer_times: tuple[int | None, int | None]
     has_answer: bool
-    identity: Identity | None
 
 
 @dataclass(slots=True)
@@ -85,6 +108,8 @@ class _Place:
 
     frames: list[tuple[int, int]] = field(default_factory=list)
     """(index of the file, offset)."""
+    is_known: bool = False
+    """The request's frame tells more than its body."""
     tries: int = 0
     end: tuple[int, int] | None = None
     """Of the frame that says that it is over."""
@@ -108,6 +133,9 @@ class HeldExchanges:
         """While one is given back another takes what comes."""
         self._max_bytes = max_bytes
         self._sizes = [os.fstat(descriptor).st_size for descriptor in self._files]
+        """Bytes of each file that its frames take up."""
+        self._kept = list(self._sizes)
+        """Bytes of memory that each file has."""
         self._needed = [0] * len(self._files)
         """Frames of each file that are needed still."""
         self._current = 0
@@ -127,7 +155,7 @@ class HeldExchanges:
 
     @property
     def size_bytes(self) -> int:
-        """Of all files."""
+        """Of all frames."""
         return sum(self._sizes)
 
     def recover(self) -> Recovered:
@@ -136,6 +164,8 @@ class HeldExchanges:
         over: dict[bytes, tuple[int, int, int, bytes]] = {}
         for number in range(len(self._files)):
             for offset, kind, tries, key, payload in self._frames(number):
+                if tries == _DONE:
+                    continue
                 if kind == _Kind.REQUEST:
                     bodies[key] = (number, offset, payload)
                 else:
@@ -149,7 +179,7 @@ class HeldExchanges:
                 unreadable += 1
                 os.pwrite(self._files[number], bytes((_DONE,)), offset + _STATE_AT)  # told once
                 continue
-            place = self._places[key.hex()] = _Place([(number, offset)], tries, (number, offset))
+            place = self._places[key.hex()] = _Place([(number, offset)], tries=tries, end=(number, offset))
             place.frames += [body[:2]] if body is not None else []
             for held_in, _ in place.frames:
                 self._needed[held_in] += 1
@@ -157,15 +187,18 @@ class HeldExchanges:
         self._give_back()
         return Recovered(tuple(sorted(found, key=_end_time_ns)), unreadable)
 
-    def begin(self, exchange_id: str, body: bytes) -> None:
-        """Holds the body that a client has sent. `exchange_id` is 16 hex digits."""
-        self._append(exchange_id, _Kind.REQUEST, body)
+    def begin(self, exchange_id: str, body: bytes, known: Captured | None = None) -> None:
+        """Holds the body that a client has sent, and what is `known` of the exchange when its request has left; that
+        may not change any more. `exchange_id` is 16 hex digits."""
+        told = b"" if known is None else pickle.dumps(_known(known), protocol=5)
+        place = self._append(exchange_id, _Kind.REQUEST, _LENGTH.pack(len(told)) + told, body)
+        if place is not None:
+            place.is_known = known is not None
 
     def end(self, captured: Captured) -> None:
         """Holds an exchange that is over, until it is settled."""
         place = self._places.get(captured.head.id)
-        rest = _rest(captured, has_body=place is not None)
-        # Bodies as they are, without a copy into the pickle.
+        rest = _rest(captured, has_body=place is not None, is_known=place is not None and place.is_known)
         self._append(captured.head.id, _Kind.END, pickle.dumps(rest, protocol=5))
 
     def trying(self, exchange_ids: Sequence[str]) -> None:
@@ -188,23 +221,29 @@ class HeldExchanges:
                     self._needed[number] -= 1
         self._give_back()
 
-    def _append(self, exchange_id: str, kind: _Kind, payload: bytes) -> None:
-        size = _HEADER.size + len(payload)
+    def _append(self, exchange_id: str, kind: _Kind, *payload: bytes) -> _Place | None:
+        """The place, None when there is none for it."""
+        length = sum(map(len, payload))
+        size = -(-(_HEADER.size + length) // _ALIGNED) * _ALIGNED
         with self._lock:
             if not self._files or sum(self._sizes) + size > self._max_bytes:
-                return
+                return None
             number = self._current = self._roomy()
-            offset = self._sizes[number]
-            header = _HEADER.pack(_MAGIC, kind, 0, bytes.fromhex(exchange_id), len(payload))
-            if os.pwritev(self._files[number], (header, payload), offset) < size:
-                os.ftruncate(self._files[number], offset)  # no memory: it is not held
-                return
+            descriptor, offset = self._files[number], self._sizes[number]
+            behind = _ZEROS[: size - length]  # up to the next header's end
+            written = os.pwritev(descriptor, (*payload, behind), offset + _HEADER.size)
+            if written < length + len(behind):
+                return None  # no memory: it is not held
+            header = _HEADER.pack(_MAGIC, kind, 0, bytes.fromhex(exchange_id), length)
+            os.pwrite(descriptor, header, offset)
             self._sizes[number] += size
+            self._kept[number] = max(self._kept[number], offset + size + _HEADER.size)
             self._needed[number] += 1
             place = self._places.setdefault(exchange_id, _Place())
             place.frames.append((number, offset))
             if kind is _Kind.END:
                 place.end = (number, offset)
+            return place
 
     def _roomy(self) -> int:
         """The file to go on in."""
@@ -214,30 +253,37 @@ class HeldExchanges:
         return min(usable, key=lambda number: (self._sizes[number], number))
 
     def _give_back(self) -> None:
-        """Empties the files in which nothing is needed any more, without the lock, since that takes a while."""
+        """Files in which nothing is needed any more begin anew. What they have too much goes back to the system without
+        the lock, since that takes a while."""
         for number in range(len(self._files)):
             with self._lock:
                 if self._needed[number] or not self._sizes[number] or self._emptying is not None:
                     continue
+                os.pwrite(self._files[number], _ZEROS[: _HEADER.size], 0)
+                self._sizes[number] = 0
+                if self._kept[number] <= KEPT_BYTES:
+                    continue
                 self._emptying = number
             try:
-                os.ftruncate(self._files[number], 0)
+                os.ftruncate(self._files[number], KEPT_BYTES)
             finally:
                 with self._lock:
-                    self._sizes[number] = 0
+                    self._kept[number] = min(self._kept[number], KEPT_BYTES)
                     self._emptying = None
 
     def _frames(self, number: int) -> Iterator[tuple[int, int, int, bytes, bytes]]:
-        """(offset, kind, tries, id, payload) of the frames of a file that are needed."""
+        """(offset, kind, tries, id, payload) of the frames of a file, b"" for those that are done; then its size is
+        where they end."""
         descriptor, size, offset = self._files[number], self._sizes[number], 0
         while offset + _HEADER.size <= size:
             magic, kind, tries, key, length = _HEADER.unpack(os.pread(descriptor, _HEADER.size, offset))
-            end = offset + _HEADER.size + length
-            if magic != _MAGIC or end > size:
-                return
-            if tries != _DONE:
-                yield offset, kind, tries, key, os.pread(descriptor, length, offset + _HEADER.size)
+            end = offset + -(-(_HEADER.size + length) // _ALIGNED) * _ALIGNED
+            if magic != _MAGIC or offset + _HEADER.size + length > size:
+                break
+            payload = b"" if tries == _DONE else os.pread(descriptor, length, offset + _HEADER.size)
+            yield offset, kind, tries, key, payload
             offset = end
+        self._sizes[number] = min(offset, size)
 
 
 class Tally:
@@ -291,12 +337,21 @@ class Tally:
         self._NUMBERS.pack_into(self._map, 0, self._running, self._unsettled)
 
 
-def _rest(captured: Captured, *, has_body: bool) -> _Rest:
+def _known(captured: Captured) -> _Known:
+    bare = replace(captured, sent_body=b"", plain_body=b"", forwarded_body=b"", tap=None, asked=None)
+    return _Known(bare, captured.asked.identity if captured.asked is not None else None)
+
+
+def _rest(captured: Captured, *, has_body: bool, is_known: bool) -> _Rest:
     sent, plain, forwarded = captured.sent_body, captured.plain_body, captured.forwarded_body
     tap = captured.tap
     is_woven = plain is sent and (forwarded is sent or bool(captured.insertions))
     return _Rest(
-        captured=replace(captured, sent_body=b"", plain_body=b"", forwarded_body=b"", tap=None, asked=None),
+        known=None if is_known else _known(captured),
+        status_code=captured.status_code,
+        response_fields=captured.response_fields,
+        end=captured.end,
+        end_time_ns=captured.end_time_ns,
         sent=None if has_body else sent,
         plain=None if plain is sent or _encoding(captured) else plain,
         forwarded=None if is_woven or forwarded is sent else forwarded,
@@ -304,23 +359,36 @@ def _rest(captured: Captured, *, has_body: bool) -> _Rest:
         answer_size=tap.size_bytes if tap is not None else 0,
         answer_times=(tap.first_chunk_time_ns, tap.last_chunk_time_ns) if tap is not None else (None, None),
         has_answer=tap is not None,
-        identity=captured.asked.identity if captured.asked is not None else None,
     )
 
 
-def _restored(payload: bytes, body: bytes | None) -> Captured | Packed | None:
-    """The exchange as it was, packed where that can be; None where it can't be had back."""
+def _restored(payload: bytes, asked: bytes | None) -> Captured | Packed | None:
+    """The exchange as it was, packed where that can be; None where it can't be had back. `asked`: the request's
+    frame."""
     try:
         rest = pickle.loads(payload)  # noqa: S301 - a file of this process's own, that nobody else may write
-        sent = body if rest.sent is None else rest.sent
-        return None if sent is None else _whole(rest, sent)
+        body, known = (None, None) if asked is None else _request(asked)
+        sent, known = (body if rest.sent is None else rest.sent), (known if rest.known is None else rest.known)
+        return None if sent is None or known is None else _whole(rest, known, sent)
     except Exception:
         # Whatever an earlier version or a torn page left: unpickling may raise anything.
         return None
 
 
-def _whole(rest: _Rest, sent: bytes) -> Captured | Packed:
-    captured = rest.captured
+def _request(payload: bytes) -> tuple[bytes, _Known | None]:
+    start = _LENGTH.size + _LENGTH.unpack_from(payload)[0]
+    told = payload[_LENGTH.size : start]
+    return payload[start:], pickle.loads(told) if told else None  # noqa: S301 - the same file
+
+
+def _whole(rest: _Rest, known: _Known, sent: bytes) -> Captured | Packed:
+    captured = replace(
+        known.captured,
+        status_code=rest.status_code,
+        response_fields=rest.response_fields,
+        end=rest.end,
+        end_time_ns=rest.end_time_ns,
+    )
     plain, encoding = rest.plain, _encoding(captured)
     if plain is None:
         plain = decode(sent, encoding, MAX_DECODED_BYTES).data if encoding else sent
@@ -329,9 +397,9 @@ def _whole(rest: _Rest, sent: bytes) -> Captured | Packed:
         forwarded = weave(sent, captured.insertions) if captured.insertions and plain is sent else sent
     tap = ResponseTap.restored(rest.answer, rest.answer_size, rest.answer_times) if rest.has_answer else None
     whole = replace(captured, sent_body=sent, plain_body=plain, forwarded_body=forwarded, tap=tap)
-    if rest.identity is None:
+    if known.identity is None:
         return whole
-    asked = Asked(request_exchange(captured.head, plain), None, rest.identity)
+    asked = Asked(request_exchange(captured.head, plain), None, known.identity)
     packed = pack(replace(whole, asked=asked))
     if isinstance(packed, Packed):
         return packed  # and read only when its turn comes: there may be hundreds

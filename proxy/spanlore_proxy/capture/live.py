@@ -89,6 +89,10 @@ class LiveExchange:
         if self._is_over:
             return None
         self._is_over = True
+        return self.so_far(end, now_ns)
+
+    def so_far(self, end: End = End.ERROR, now_ns: int = 0) -> Captured:
+        """What the recorder would get if the exchange ended now."""
         return Captured(
             head=self.head,
             sent_body=self.sent_body,

@@ -189,9 +189,9 @@ class Recorder:
         if self._tally is not None:
             self._tally.begun()
 
-    def hold(self, exchange_id: str, body: bytes) -> None:
-        """Keeps the body of an exchange that is under way, see `held`."""
-        self._held.begin(exchange_id, body)
+    def hold(self, known: Captured) -> None:
+        """Keeps an exchange that is under way, as far as it is known when its request has left, see `held`."""
+        self._held.begin(known.head.id, known.sent_body, known)
 
     def abandon(self, exchange_id: str) -> None:
         """It is over, and not to be recorded."""

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from spanlore_proxy.capture import held as held_module
 from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
-from spanlore_proxy.capture.held import MAX_TRIES, HeldExchanges, Recovered, Tally
+from spanlore_proxy.capture.held import KEPT_BYTES, MAX_TRIES, HeldExchanges, Recovered, Tally
 from spanlore_proxy.capture.packed import MIN_BYTES, Packed, unpack
 from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert
 from spanlore_proxy.launch.child import memory_files
 from spanlore_proxy.wire.codecs import read_request
 from spanlore_proxy.wire.content import encode
+from spanlore_proxy.wire.exchange import End
 from support.capture_exchanges import captured
 from support.capture_messages import request_body
 
@@ -78,7 +79,8 @@ def test_what_was_not_settled_is_had_back_in_order(files: list[int]) -> None:
 
 
 def test_an_exchange_comes_back_as_it_was(files: list[int]) -> None:
-    """Bodies, insertions, encodings, the request as it was read: with or without a frame of the body's own."""
+    """Bodies, insertions, encodings, the request as it was read: with or without a frame of the request's own, which
+    has its body alone or all that was known when it had left."""
     plain = read(exchange(1))
     assert plain.asked is not None and plain.asked.request is not None
     woven = insert(plain.sent_body, plain.asked.request, [Addition(SYSTEM, "remember")])
@@ -97,15 +99,18 @@ def test_an_exchange_comes_back_as_it_was(files: list[int]) -> None:
     large = read(exchange(6, request_body("x" * 2 * MIN_BYTES)))
     everything = [plain, changed, zipped, message, unanswered, large]
     held = HeldExchanges(files)
-    for number, one in enumerate(everything):
-        if number % 2:
-            held.begin(one.head.id, one.sent_body)
-        held.end(one)
+    for way in range(3):
+        for number, one in enumerate(everything):
+            if (number + way) % 3:
+                at_first = replace(one, tap=None, status_code=None, response_fields=(), end=End.ERROR, end_time_ns=0)
+                held.begin(one.head.id, one.sent_body, at_first if (number + way) % 3 == 1 else None)
+            held.end(one)
 
-    found = whole(HeldExchanges(files).recover())
+        found = whole(HeldExchanges(files).recover())
 
-    assert len(found) == len(everything)
-    assert all(same(one, other) for one, other in zip(everything, found, strict=True))
+        assert len(found) == len(everything)
+        assert all(same(one, other) for one, other in zip(everything, found, strict=True))
+        held.settle([one.head.id for one in everything])
 
 
 def test_what_is_under_way_is_no_exchange_yet(files: list[int]) -> None:
@@ -116,20 +121,63 @@ def test_what_is_under_way_is_no_exchange_yet(files: list[int]) -> None:
     after = HeldExchanges(files)
 
     assert after.recover().captured == ()
-    assert (len(after), after.size_bytes, os.fstat(files[0]).st_size) == (0, 0, 0)
+    assert (len(after), after.size_bytes) == (0, 0)
 
 
 def test_settled_memory_is_given_back(files: list[int]) -> None:
-    """A file in which nothing is needed any more is emptied, however much has gone through it."""
+    """A file in which nothing is needed any more begins anew, on little memory, however much has gone through it."""
     held = HeldExchanges(files)
-    for number in range(200):
-        one = exchange(number)
-        held.begin(one.head.id, b"x" * 100_000)
-        held.end(one)
-        held.settle([one.head.id])
+    for _ in range(2):
+        for number in range(200):
+            one = exchange(number)
+            held.begin(one.head.id, b"x" * 100_000)
+            held.end(one)
+        held.settle([exchange(number).head.id for number in range(200)])
 
     assert (len(held), held.size_bytes) == (0, 0)
-    assert sum(os.fstat(descriptor).st_size for descriptor in files) == 0
+    assert all(os.fstat(descriptor).st_size <= KEPT_BYTES for descriptor in files)
+
+
+def test_what_was_there_before_is_never_read(files: list[int]) -> None:
+    """A client's body that looks like frames: not where it stood, nor where the next ones stop short of it."""
+    victim = HeldExchanges(files)
+    victim.end(exchange(7))
+    forged = os.pread(files[0], victim.size_bytes, 0)
+    victim.settle([exchange(7).head.id])
+    held = HeldExchanges(files)
+    held.recover()
+    for size in range(0, 200, 8):
+        held.begin("a" * 16, b" " * size + forged * 20)
+        held.settle(["a" * 16])
+        assert HeldExchanges(files).recover() == Recovered()
+        held.end(exchange(1))
+        again = HeldExchanges(files).recover()
+        assert ([int(one.head.id, 16) for one in whole(again)], again.unreadable) == ([1], 0)
+        held.settle([exchange(1).head.id])
+
+
+def test_a_kill_within_a_write_leaves_no_frame(files: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the half of a frame nor what stood there before counts: the header is written when all else is there."""
+    held = HeldExchanges(files)
+    held.end(exchange(1, b"x" * 5_000))
+    held.settle([exchange(1).head.id])
+    held.end(exchange(2))
+
+    class KilledError(Exception):
+        pass
+
+    def killed(descriptor: int, data: bytes, offset: int) -> int:
+        raise KilledError
+
+    monkeypatch.setattr(os, "pwrite", killed)
+    with pytest.raises(KilledError):
+        held.end(exchange(3))
+    monkeypatch.undo()
+
+    after = HeldExchanges(files)
+    assert [int(one.head.id, 16) for one in whole(after.recover())] == [2]
+    after.end(exchange(4))
+    assert [int(one.head.id, 16) for one in whole(HeldExchanges(files).recover())] == [2, 4]
 
 
 def test_one_long_exchange_does_not_keep_all_others(files: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +194,7 @@ def test_one_long_exchange_does_not_keep_all_others(files: list[int], monkeypatc
 
 def test_what_comes_while_a_file_is_given_back_is_held(files: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Giving memory back takes a while, for which no agent waits: it goes to another file."""
+    monkeypatch.setattr(held_module, "KEPT_BYTES", 0)
     held = HeldExchanges(files)
     held.end(exchange(1))
     truncate = os.ftruncate
