@@ -35,7 +35,7 @@ class View:
         self._request = request
         self._reader = reader
         self._decoded: dict[int, Message] = {}
-        self._is_answer = bytes(raw.get("role") == _ASSISTANT for raw in request.raw_messages)
+        self._is_answer = bytes([raw.get("role") == _ASSISTANT for raw in request.raw_messages])
         """One byte a message: 1 where the model said it."""
         self.opening = preamble(request.raw_messages, harness)
         """Index of the first message that the client did not make up."""

@@ -34,7 +34,7 @@ def read_document(document: Any) -> WireRequest:
     if not isinstance(document, dict):
         raise MalformedRequestError("not a JSON object")
     messages = document.get(MESSAGES_KEY)
-    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+    if not isinstance(messages, list) or set(map(type, messages)) - {dict}:
         raise MalformedRequestError("no list of messages")
     tools = document.get("tools")
     model = document.get("model")

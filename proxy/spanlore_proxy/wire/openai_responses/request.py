@@ -79,7 +79,7 @@ def _items(document: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"role": "user", "content": value}]
     if value is None and any(key in document for key in ("prompt", "previous_response_id", "conversation")):
         return []
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+    if not isinstance(value, list) or set(map(type, value)) - {dict}:
         raise MalformedRequestError("no input, neither a text nor a list of items")
     return value
 
