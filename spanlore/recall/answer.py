@@ -3,6 +3,9 @@
 What an agent would be shown behind a prompt of these words is what is left without a cut; a person may look at the
 rest. Words are looked for always (`Backend.KEYWORD`); where vectors are at hand, what is near in meaning is found too,
 and the two orders are fused. Nearness alone never makes a memory clear enough to be shown unasked.
+
+Where the question names a command, its words are what that command printed as it failed, and the answer is what would
+stand beside the failure (`fit`), by neither words nor meaning.
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ from typing import Any, Final, Protocol
 
 from spanlore.memory.memory import Memory
 from spanlore.recall.budget import count_tokens
+from spanlore.recall.fit import Failed, weigh
 from spanlore.recall.fusion import fuse
 from spanlore.recall.index import Hit
 from spanlore.recall.snapshot import Snapshot
+from spanlore.signature.failure import failure_signature
 
 FRAME_TOKENS: Final = 30
 """Of the words around a hint's lines."""
@@ -40,6 +45,10 @@ class Question:
     """Only those that name this file, or something in this directory."""
     branch: str = ""
     """Only those learned on this branch, or on none in particular."""
+    command: str = ""
+    """What failed: a shell command, or another tool's name and path; the query is what it printed."""
+    exit_code: int | None = None
+    """Of the command, where it is known."""
 
     def wants(self, memory: Memory) -> bool:
         """Whether the memory is one of those asked for. (Where it may be shown at all, the snapshot knows.)"""
@@ -68,17 +77,21 @@ class Candidate:
     """Estimated, of its line."""
     cut: str
     """Why an agent would not be shown it: unclear (too little in common), same_slot (a better one speaks of the same),
-    budget, limit; '' when it would be."""
+    budget, limit; of a failure what `fit.Weighed` has; '' when it would be."""
     keyword_rank: int = 0
     """Its place by words, from 1; 0 when it shares none."""
     meaning_rank: int = 0
     """Its place by meaning, from 1; 0 when it is not near, or nobody looked."""
     similarity: float = 0.0
     """Cosine of its vector and the question's."""
+    tier: str = ""
+    """Of a failure: by its signature, or by program_and_class."""
 
 
 def answer(snapshot: Snapshot, question: Question, meaning: Meaning | None = None) -> list[Candidate]:
     """The candidates, best first; at most four times the limit from words, and as many from `meaning`."""
+    if question.command:
+        return _beside(snapshot, question)
     most = question.limit * 4
     hits = snapshot.search(question.scope, question.harness, question.query, most, question.sub_path, question.wants)
     admits = snapshot.admission(question.scope, question.harness, question.sub_path, question.wants)
@@ -113,6 +126,29 @@ def answer(snapshot: Snapshot, question: Question, meaning: Meaning | None = Non
             )
         )
     return out
+
+
+def _beside(snapshot: Snapshot, question: Question) -> list[Candidate]:
+    """What is known of a failure, most exact first."""
+    failure = failure_signature("", question.command, question.query, question.exit_code)
+    found = snapshot.answering(question.scope, question.harness, failure.hash, failure.program, failure.error_class)
+    words = question.command.split()
+    # `Read src/a.go`: the path alone, as the proxy sees it. Of a shell's command the program is known anyway.
+    command = words[1] if len(words) == 2 else question.command
+    weighed = weigh(found, Failed(failure.program, command, failure.error_line))
+    wanted = (one for one in weighed if question.wants(one.match.memory))
+    return [
+        Candidate(
+            one.match.memory,
+            0.0,
+            0.0,
+            (),
+            count_tokens(one.match.memory.text) + LINE_TOKENS,
+            one.cut,
+            tier=one.match.tier.name.lower(),
+        )
+        for one in wanted
+    ][: question.limit * 4]
 
 
 def _fused(hits: list[Hit], near: list[Memory]) -> list[Hit]:
@@ -154,4 +190,5 @@ def candidate_to_json(candidate: Candidate) -> dict[str, Any]:
         "keyword_rank": candidate.keyword_rank,
         "meaning_rank": candidate.meaning_rank,
         "similarity": round(candidate.similarity, 4),
+        "tier": candidate.tier,
     }

@@ -14,7 +14,7 @@ answers), so one that may not fit is not shown. What was learned from one failur
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,23 +45,40 @@ class Failed:
     """Normalised."""
 
 
-def fitting(matches: Iterable[Match], failed: Failed) -> tuple[Match, ...]:
-    """The matches whose memory fits, in their order."""
-    return tuple(match for match in matches if fits(match, failed))
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A memory that was found for a failure, and whether it is to stand beside it."""
+
+    match: Match
+    cut: str
+    """Why not: other_path, other_command, other_error, vague (the class of its error says nothing), outranked (another
+    one fits better); '' when it is to."""
 
 
-def fits(match: Match, failed: Failed) -> bool:
-    """Whether the memory fits the failure that it was found for."""
+def weigh(matches: Iterable[Match], failed: Failed, last: Collection[str] = ()) -> tuple[Weighed, ...]:
+    """All matches in their order, most exact first. Of those that fit all of the very same failure are to stand beside
+    it, else the best one; `last`: ids of memories that come after all others then."""
+    found = [Weighed(match, misfit(match, failed)) for match in matches]
+    fitting = [one.match for one in found if not one.cut]
+    chosen = [match for match in fitting if match.tier is Tier.SIGNATURE]
+    chosen = chosen or sorted(fitting, key=lambda match: match.memory.id in last)[:1]
+    return tuple(Weighed(one.match, one.cut or ("" if one.match in chosen else "outranked")) for one in found)
+
+
+def misfit(match: Match, failed: Failed) -> str:
+    """Why the memory does not fit the failure that it was found for, in the words of `Weighed.cut`; '' when it does."""
     memory = match.memory
     if memory.kind is Kind.LOCATION and memory.slot == _PATH:
-        return _is_same_path(memory.subject, failed.command)
+        return "" if _is_same_path(memory.subject, failed.command) else "other_path"
     if match.tier is Tier.SIGNATURE:
-        return bool(failed.error_line) or _is_about(memory, failed)
+        return "" if failed.error_line or _is_about(memory, failed) else "other_command"
     if _NO_CLASS.fullmatch(memory.trigger.error_class):
-        return False
+        return "vague"
     if memory.kind is Kind.HARNESS:
-        return _is_same_trouble(memory, failed)
-    return _is_about(memory, failed) and _names_the_same(memory, failed)
+        return "" if _is_same_trouble(memory, failed) else "other_error"
+    if not _is_about(memory, failed):
+        return "other_command"
+    return "" if _names_the_same(memory, failed) else "other_error"
 
 
 def _is_same_path(one: str, other: str) -> bool:

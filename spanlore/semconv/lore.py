@@ -124,7 +124,8 @@ INJECTED_PLACEMENTS: Final = "spanlore.injection.placements"
 not. `kind` is session_block, failure_hint, task_hint, family_hint or client_block (sent by the client itself); `sizes`
 are the bytes of each memory's line; `position` the message's index, -1 the system prompt; `first` true on a new
 occasion; `state` shown, withheld (to measure the effect) or skipped, and then `reason`: said, contradicted, budget,
-same_slot, repeated, cap, attested."""
+same_slot, repeated, cap, attested; found but not fitting: other_path, other_command, other_error, vague, outranked,
+unclear."""
 INJECTION_SKIPPED: Final = "spanlore.injection.skipped"
 """str. Why nothing was added: nothing (to say), withheld, late (first seen in the middle), client_block, side_call,
 subagent, unknown_project, off_repository, attested, bypass, disabled, killed, alarm, deadline, dialect, malformed,

@@ -44,7 +44,8 @@ class RecallRoutes:
 
     async def recall(self, request: web.Request) -> web.Response:
         """{"candidates": […], "memories": n, "took_ms": t, "backend": b} for ?q=, ?scope=, ?harness=, ?sub_path=,
-        ?limit=, ?budget_tokens=, ?kind=, ?path=, ?branch= and ?backend=."""
+        ?limit=, ?budget_tokens=, ?kind=, ?path=, ?branch= and ?backend=. With ?command= and ?exit_code=: for what that
+        command printed as it failed."""
         try:
             question = _question(request.query)
             backend = _backend(request.query, self._backend)
@@ -103,8 +104,9 @@ def _question(given: Mapping[str, str]) -> Question:
         raise ValueError("say what to recall: ?q=…")
     try:
         limit, budget = int(given.get("limit", "8")), int(given.get("budget_tokens", "250"))
+        exit_code = int(given["exit_code"]) if "exit_code" in given else None
     except ValueError:
-        raise ValueError("limit and budget_tokens are numbers") from None
+        raise ValueError("limit, budget_tokens and exit_code are numbers") from None
     if not 0 < limit <= MAX_LIMIT or budget < 0:
         raise ValueError(f"limit is 1 to {MAX_LIMIT}, budget_tokens is not negative")
     return Question(
@@ -117,4 +119,6 @@ def _question(given: Mapping[str, str]) -> Question:
         given.get("kind", ""),
         given.get("path", ""),
         given.get("branch", ""),
+        given.get("command", ""),
+        exit_code,
     )

@@ -40,6 +40,10 @@ def recall(
     kind: Annotated[str, typer.Option(help="Only of this kind, such as usage, environment or correction.")] = "",
     path: Annotated[str, typer.Option(help="Only what names this file or directory, from the repository's root.")] = "",
     branch: Annotated[str, typer.Option(help="Leave out what was learned on other branches.")] = "",
+    command: Annotated[
+        str, typer.Option(metavar="COMMAND", help="What failed; QUERY is what it printed: what would stand beside it?")
+    ] = "",
+    exit_code: Annotated[int | None, typer.Option(help="How COMMAND ended.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 8,
     backend: Annotated[str, typer.Option(help="keyword, hybrid or none, instead of recall.backend.")] = "",
     as_json: Json = False,
@@ -52,7 +56,9 @@ def recall(
             fail("this is not inside a git repository. Go to one, or say --scope SCOPE or --scope user.", USAGE)
         where, sub_path = place.scope, place.sub_path
     asked = {"q": " ".join(query), "scope": where, "harness": agent, "sub_path": sub_path, "limit": str(limit)}
-    asked |= {"kind": kind, "path": path, "branch": branch, "backend": backend}
+    asked |= {"kind": kind, "path": path, "branch": branch, "backend": backend, "command": command}
+    if exit_code is not None:
+        asked["exit_code"] = str(exit_code)
     document = ask({name: value for name, value in asked.items() if value})
     found = document["candidates"]
     shown = found if explain else [item for item in found if item["cut"] in ("", "unclear")][:limit]
@@ -81,6 +87,11 @@ CUT = {
     "same_slot": "a better one speaks of the same",
     "budget": "no room left",
     "limit": "enough others are better",
+    "other_command": "it is about another command",
+    "other_error": "it is about another error of that command",
+    "other_path": "it is about another path",
+    "outranked": "another one fits this failure better",
+    "vague": "the same program, but its error says nothing",
 }
 """Why a candidate would not be shown, in words."""
 
@@ -102,6 +113,9 @@ def lines(candidates: list[dict[str, Any]], *, explain: bool) -> list[str]:
         if explain:
             cut = item["cut"]
             out.append(f"    cut: {cut}, {CUT.get(cut, '')}".rstrip(", ") if cut else "    would be shown to an agent")
+            if item["tier"]:
+                out.append(f"    found by {item['tier'].replace('_', ' ')}, {item['tokens']} tokens")
+                continue
             out.append(f"    score {item['score']:.2f}, {item['coverage']:.0%} of it named, {item['tokens']} tokens")
             ranks = [f"by words {item['keyword_rank'] or '–'}"]
             if item["meaning_rank"]:

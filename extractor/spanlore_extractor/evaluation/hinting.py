@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from spanlore.figures import one_line
 from spanlore.memory.memory import Kind, Memory, Status
-from spanlore.recall.fit import Failed, fitting
+from spanlore.recall.fit import Failed, weigh
 from spanlore.recall.rank import Match, Tier
 from spanlore.recall.snapshot import Snapshot
 from spanlore.redaction.redact import Redactor
@@ -109,16 +109,16 @@ def _of_session(session: MinedSession, known: Snapshot) -> Iterator[Hint]:
             if not isinstance(step, ToolStep) or step.outcome is not Outcome.FAILURE or not step.signature:
                 continue
             found = known.answering(session.repository, session.harness, step.signature, step.program, step.error_class)
-            fit = fitting(found, Failed(step.program, step.command, step.error_line))
+            weighed = weigh(found, Failed(step.program, step.command, step.error_line))
             later = [one for one in conversation.steps[place + 1 :] if isinstance(one, ToolStep)][:MAX_STEPS]
-            before, after = _chosen(found), _chosen(fit)
+            before, after = _chosen(found), [one.match for one in weighed if not one.cut]
             for match in dict.fromkeys((*before, *after)):
                 verdict = _verdict(match.memory, step, lessons.get(step.span_id), later)
                 yield Hint(match.memory, step, match.tier, verdict, match in after)
 
 
 def _chosen(matches: Sequence[Match]) -> Sequence[Match]:
-    """As the proxy's policy does: all of the very same failure, else the best one."""
+    """What would stand there if all fitted: all of the very same failure, else the best one."""
     return [match for match in matches if match.tier is Tier.SIGNATURE] or matches[:1]
 
 

@@ -50,9 +50,15 @@ LEFT_OUT = {
     "budget": "no room left",
     "cap": "enough hints in this conversation",
     "contradicted": "the user's own files or words say otherwise",
+    "other_command": "it is about another command",
+    "other_error": "it is about another error of that command",
+    "other_path": "it is about another path",
+    "outranked": "another one fits this failure better",
     "repeated": "shown in this conversation before",
     "said": "the request says it already",
     "same_slot": "a better one speaks of the same",
+    "unclear": "the prompt names too little of it",
+    "vague": "the same program, but its error says nothing",
 }
 """Reasons for one memory."""
 

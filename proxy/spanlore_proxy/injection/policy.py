@@ -30,8 +30,7 @@ from typing import Final
 
 from spanlore.genai.inference import CallClass
 from spanlore.memory.memory import Memory
-from spanlore.recall.fit import Failed, fitting
-from spanlore.recall.rank import Tier
+from spanlore.recall.fit import Failed, weigh
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection import wording
@@ -50,6 +49,8 @@ FAIR_SCORE: Final = 0.6
 """Of the best one's score."""
 MAX_HINTS_PER_REQUEST: Final = 2
 MAX_HINTS_PER_CONVERSATION: Final = 8
+MAX_CUT_NOTED: Final = 4
+"""Memories that were found for a failure and do not fit it: of a missing file there may be a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,17 +230,16 @@ def _hint(draft: Draft, failure: Failure, matches: Sequence[Memory]) -> bool:
 
 
 def _answering(draft: Draft, failure: Failure) -> list[Memory]:
-    """The very same failure's memories, else the best for the same program and class that was not hinted yet; of both
-    only those that fit."""
+    """What is to stand beside a failure; what was found for it and is not to is noted."""
     found = draft.snapshot.answering(
         draft.facts.repository, draft.facts.harness, failure.signature, failure.program, failure.error_class
     )
-    matches = fitting(found, Failed(failure.program, failure.command, failure.error_line))
-    exact = [match.memory for match in matches if match.tier is Tier.SIGNATURE]
-    if exact:
-        return exact
-    hinted = _hinted(draft.entry)
-    return [match.memory for match in sorted(matches, key=lambda match: match.memory.id in hinted)[:1]]
+    failed = Failed(failure.program, failure.command, failure.error_line)
+    weighed = weigh(found, failed, _hinted(draft.entry))
+    for one in [one for one in weighed if one.cut][:MAX_CUT_NOTED]:
+        memory, anchor = one.match.memory, failure.tool_use_id
+        draft.notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", [memory], one.cut, anchor)
+    return [one.match.memory for one in weighed if not one.cut]
 
 
 def _failure_hints(entry: Entry) -> list[Placement]:
@@ -286,6 +286,7 @@ def _attested(
     for failure in facts.failures:
         matches = _answering(draft, failure)
         notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", matches, "attested", failure.tool_use_id)
+    notes += draft.notes
     if facts.prompt is not None and len(facts.prompt.text.strip()) >= MIN_PROMPT_CHARS and settings.task_hint_tokens:
         notes += make_notes(PlacementKind.TASK_HINT, "skipped", task_matches(draft), "attested")
     return Plan(notes=tuple(notes), skipped="attested")

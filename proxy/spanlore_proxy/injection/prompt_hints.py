@@ -37,6 +37,9 @@ def decide_prompt_hints(draft: Draft) -> None:
         return
     if draft.settings.task_hint_tokens and len(prompt.text.strip()) >= MIN_PROMPT_CHARS:
         _add(draft, PlacementKind.TASK_HINT, prompt, task_matches(draft), draft.settings.task_hint_tokens)
+        anchor = f"{PlacementKind.TASK_HINT.value}:{prompt.anchor.message_digest}"
+        unclear = [hit.memory for hit in draft.hits() if not hit.is_clear][:MAX_MEMORIES]
+        draft.notes += make_notes(PlacementKind.TASK_HINT, "skipped", unclear, "unclear", anchor)
     if draft.settings.family_hint:
         matches = _family_matches(draft, prompt)
         _add(draft, PlacementKind.FAMILY_HINT, prompt, matches, draft.settings.family_hint_tokens)

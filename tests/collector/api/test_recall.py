@@ -70,7 +70,15 @@ def test_only_what_is_asked_for(collector: CollectorProcess) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"q": " "}, {"q": "x", "limit": "0"}, {"q": "x", "limit": "many"}, {"q": "x", "backend": "psychic"}]
+    "asked",
+    [
+        {},
+        {"q": " "},
+        {"q": "x", "limit": "0"},
+        {"q": "x", "limit": "many"},
+        {"q": "x", "backend": "psychic"},
+        {"q": "x", "exit_code": "bad"},
+    ],
 )
 def test_what_is_no_question_is_refused(collector: CollectorProcess, asked: dict[str, str]) -> None:
     """400 with what to say instead."""

@@ -12,7 +12,7 @@ from spanlore.memory.memory import Kind, Memory
 from spanlore.memory.operations import Operation, Verb
 from spanlore_extractor.cli.app import commands
 from support.collecting import Collecting
-from support.injecting import make_memory
+from support.injecting import failure_trigger, make_memory
 
 SCOPE = "example.org/recall"
 
@@ -78,6 +78,22 @@ def test_explain_tells_scores_and_what_was_cut(collector: Collecting, known: lis
     assert max(map(len, text.splitlines())) <= 80
     assert [item["cut"] for item in document["candidates"]] == ["", "unclear"]
     assert document["memories"] >= 2
+
+
+def test_what_would_stand_beside_a_failure(collector: Collecting) -> None:
+    """--command says what failed, the query is what it printed; what does not fit is told with the reason."""
+    scope, printed = f"{SCOPE}/failed", "ModuleNotFoundError: No module named '{}'"
+    text = f"`python` failed with “{printed.format('yaml')}”; it passed after `pip install yaml`."
+    trigger = failure_trigger("python x.py", printed.format("yaml"), 1)
+    memory = make_memory("python", scope=scope, text=text, value="pip install yaml", trigger=trigger)
+    collector.client.apply([Operation(Verb.ADDED, memory)])
+    asked = ("recall", "--scope", scope, "--explain", "--command", "python x.py", "--exit-code", "1")
+    fits, other = (spanlore(collector, *asked, printed.format(name)).stdout for name in ("yaml", "erfa"))
+
+    assert "would be shown" in fits
+    assert "found by signature" in fits
+    assert "cut: other_error, it is about another error of that command" in other
+    assert max(map(len, (fits + other).splitlines())) <= 80
 
 
 def test_filters(collector: Collecting, known: list[Memory]) -> None:

@@ -6,6 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from spanlore.recall.fit import Weighed
 from spanlore_extractor.evaluation.hinting import evaluate, hints, listing, table
 from spanlore_extractor.mining.session import MinedSession
 from support.told import SECOND_NS, START_NS, Told
@@ -70,5 +71,5 @@ def test_the_command_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert done.exit_code == 0
     assert table(result) in done.stdout
     assert all(text in done.stdout for text in listing(result))
-    monkeypatch.setattr(hinting, "fitting", lambda matches, failed: tuple(matches))
+    monkeypatch.setattr(hinting, "weigh", lambda matches, failed: [Weighed(match, "") for match in matches])
     assert not evaluate(tmp_path)["within_budget"]

@@ -12,7 +12,13 @@ from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection.injector import Prepared, client_block
 from spanlore_proxy.injection.ledger import Entry, Placement, PlacementKind
-from spanlore_proxy.injection.policy import MAX_HINTS_PER_CONVERSATION, MAX_HINTS_PER_REQUEST, Placed, Plan
+from spanlore_proxy.injection.policy import (
+    MAX_CUT_NOTED,
+    MAX_HINTS_PER_CONVERSATION,
+    MAX_HINTS_PER_REQUEST,
+    Placed,
+    Plan,
+)
 from spanlore_proxy.injection.rewrite import without_insertions
 from support.injecting import NOW_NS, SCOPE, Rig, Talk, failure_trigger, log_of, make_memory, system_of, who
 
@@ -321,8 +327,30 @@ def test_hints_are_capped() -> None:
         last = rig.send(talk.fail(output, command="make x"))
 
     assert len(hints_of(at_once)) == MAX_HINTS_PER_REQUEST
-    assert notes_of(at_once, "skipped") == [("failure_hint", "cap")]
+    assert ("failure_hint", "cap") in notes_of(at_once, "skipped")
     assert len(hints_of(last)) == MAX_HINTS_PER_CONVERSATION
+
+
+def test_what_was_found_and_does_not_fit_is_told_with_the_reason() -> None:
+    """`explain` shows what could have stood beside a failure, and why it does not; a few of them, if there are many."""
+    error = "Exit code 4\nImportError: No module named '{}'"
+    text = "`pytest` failed with “ImportError: No module named 'yaml'”; it passed after `pip install yaml`."
+    yaml = make_memory("pytest", text=text, value="pip install yaml", slot="",
+                       trigger=failure_trigger("pytest -q", error.format("yaml")))  # fmt: skip
+    others = [
+        make_memory(f"tool{n}", slot="", trigger=failure_trigger("pytest -q", error.format(f"tool{n}")))
+        for n in range(2 * MAX_CUT_NOTED)
+    ]
+    rig, talk = Rig([yaml]), Talk()
+    rig.send(talk.ask("fix it"))
+    one = rig.send(talk.fail(error.format("erfa")))
+    rig, talk = Rig([yaml, *others]), Talk()
+    rig.send(talk.ask("fix it"))
+    many = rig.send(talk.fail(error.format("erfa")))
+
+    assert hints_of(one) == hints_of(many) == []
+    assert notes_of(one, "skipped") == [("failure_hint", "other_error")]
+    assert len(notes_of(many, "skipped")) == MAX_CUT_NOTED
 
 
 def test_a_withheld_hint_is_logged() -> None:

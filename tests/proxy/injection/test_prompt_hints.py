@@ -95,6 +95,16 @@ def test_short_prompts_and_unclear_matches_get_nothing(prompt: str, memory: Memo
     assert rig.send(talk.ask(prompt)).insertions == ()
 
 
+def test_what_the_prompt_names_too_little_of_is_told() -> None:
+    """`explain` shows that it was found, and not shown."""
+    rig, talk = Rig([ALEMBIC]), Talk()
+    late(rig, talk)
+    prepared = rig.send(talk.ask("The config of the mailer has to be read before it starts."))
+
+    assert prepared.insertions == ()
+    assert [(item["kind"], item["reason"]) for item in log_of(prepared)] == [("task_hint", "unclear")]
+
+
 def test_what_the_session_block_shows_is_not_said_again() -> None:
     """One memory, one place ahead of the action; the log tells why."""
     rig, talk = Rig([ALEMBIC]), Talk()

@@ -9,7 +9,7 @@ from spanlore.memory.anchor import Anchor, AnchorKind
 from spanlore.memory.memory import Kind, Memory
 from spanlore.recall.answer import Question, answer, candidate_to_json
 from spanlore.recall.snapshot import Snapshot
-from support.injecting import SCOPE, make_memory
+from support.injecting import SCOPE, failure_trigger, make_memory
 
 ALEMBIC = make_memory("alembic", text="`alembic upgrade` fails here; `make migrate` works.", value="make migrate")
 SAME = make_memory("alembic", text="`alembic upgrade` wants the database up.", value="docker up")
@@ -49,6 +49,37 @@ def test_as_json() -> None:
 
     assert (data["id"], data["cut"], data["matched"]) == (ALEMBIC.id, "", ["alembic", "upgrade"])
     assert 0 < data["coverage"] <= 1
+
+
+def test_what_would_stand_beside_a_failure() -> None:
+    """The query is what the command printed; what was found and does not fit is told with the reason."""
+    error = "ModuleNotFoundError: No module named '{}'"
+    fixes = [
+        make_memory(
+            "python",
+            slot="",
+            text=f"`python` failed with “{error.format(name)}”; it passed after `pip install {name}`.",
+            value=f"pip install {name}",
+            trigger=failure_trigger("python x.py", error.format(name), 1),
+        )
+        for name in ("yaml", "numpy")
+    ]
+    path = make_memory("src/a.go", kind=Kind.LOCATION, slot="path", text="`src/a.go` does not exist; `b.go` does.",
+                       trigger=failure_trigger("Read", "File does not exist.", 1))  # fmt: skip
+    snapshot = Snapshot.of([*fixes, path])
+
+    def asked(command: str, printed: str, **changes: str) -> list[tuple[str, str, str]]:
+        question = replace(Question(printed, SCOPE, command=command, exit_code=1), **changes)  # type: ignore[arg-type]
+        return [(item.memory.value, item.tier, item.cut) for item in answer(snapshot, question)]
+
+    assert asked("python x.py", error.format("yaml")) == [
+        ("pip install yaml", "signature", ""),
+        ("pip install numpy", "program_and_class", "other_error"),
+    ]
+    assert [cut for *_, cut in asked("python x.py", error.format("erfa"))] == ["other_error"] * 2
+    assert [cut for *_, cut in asked("Read /w/src/a.go", "File does not exist.")] == [""]
+    assert [cut for *_, cut in asked("Read /w/src/b.go", "File does not exist.")] == ["other_path"]
+    assert asked("ls", error.format("yaml")) == asked("python x.py", error.format("yaml"), kind="trap") == []
 
 
 class Nearness:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from spanlore.memory.memory import Kind, Trigger
-from spanlore.recall.fit import Failed, fits, fitting
+from spanlore.recall.fit import Failed, misfit, weigh
 from spanlore.recall.rank import Match, Tier
 from support.injecting import make_memory
 
 SAME, NEAR = Tier.SIGNATURE, Tier.PROGRAM_AND_CLASS
+
+
+def fits(found: Match, failed: Failed) -> bool:
+    return not misfit(found, failed)
 
 
 def match(tier: Tier, kind: Kind, subject: str, value: str, text: str, error_class: str = "Error") -> Match:
@@ -111,8 +115,36 @@ def test_a_tools_own_trouble(line: str, is_right: bool) -> None:
     assert fits(fix, Failed("Glob", "**/*.go", line)) == is_right
 
 
-def test_what_fits_stays_in_order() -> None:
-    """And nothing else is left."""
-    one, other, third = (missing(SAME, path) for path in ("a.go", "x/b.go", "b.go"))
+def test_all_of_the_very_same_failure_are_taken() -> None:
+    """In their order; the others are told with the reason."""
+    found = [missing(SAME, "a.go"), missing(SAME, "x/b.go"), missing(SAME, "b.go"), missing(NEAR, "w/x/b.go")]
+    weighed = weigh(found, Failed("Read", "/w/x/b.go", "File does not exist."))
 
-    assert fitting([one, other, third], Failed("Read", "/w/x/b.go", "File does not exist.")) == (other, third)
+    assert [one.match for one in weighed] == found
+    assert [one.cut for one in weighed] == ["other_path", "", "", "outranked"]
+
+
+def test_of_the_same_class_the_best_is_taken_that_was_not_taken_before() -> None:
+    """One, and an old one rather than none."""
+    found = [missing(NEAR, "b.go"), missing(NEAR, "x/b.go")]
+    failed = Failed("Read", "/w/x/b.go", "File does not exist.")
+    first, second = (match.memory.id for match in found)
+
+    assert [one.cut for one in weigh(found, failed)] == ["", "outranked"]
+    assert [one.cut for one in weigh(found, failed, {first})] == ["outranked", ""]
+    assert [one.cut for one in weigh(found, failed, {first, second})] == ["", "outranked"]
+
+
+@pytest.mark.parametrize(
+    ("found", "failed", "cut"),
+    [
+        (missing(NEAR, "a.go"), Failed("Read", "b.go", "File does not exist."), "other_path"),
+        (match(SAME, Kind.USAGE, "make x", "y", "t"), Failed("make", "make z", ""), "other_command"),
+        (match(NEAR, Kind.USAGE, "make x", "y", "t", "exit_1"), Failed("make", "make x", "E"), "vague"),
+        (match(NEAR, Kind.USAGE, "make x", "y", "t"), Failed("make", "make z", "E"), "other_command"),
+        (match(NEAR, Kind.HARNESS, "Glob", "Bash", "“one two”"), Failed("Glob", "*", "three"), "other_error"),
+    ],
+)
+def test_the_reason_is_told(found: Match, failed: Failed, cut: str) -> None:
+    """So that `explain` can say what was held back, and why."""
+    assert misfit(found, failed) == cut
