@@ -5,8 +5,16 @@ query, where this touches a bounded number of postings: rare terms first, common
 already. Weights are worked out when the index is made.
 
 A search gives scores; whether a hit is *clear* enough to be shown to an agent unasked is another question, and
-similarity alone is no answer to it: the text has to name the memory's subject, or a name (path, flag, dotted word) that
-few memories hold, or three rare words, and those have to be a good part of what the memory says.
+similarity alone is no answer to it. The text has to name one of
+
+- the memory's subject, as it is written; a single word only where few memories hold it, or most are about it;
+- a name (path, flag, dotted word) that few memories hold;
+- three rare words of what the memory says in plain language;
+
+and what it names has to be a good part of what the memory says. The words of an error that a memory quotes, and those
+of its commands, are no plain language: with `git`, `unable` and `fatal` a paste of any failure would name a memory of
+another. What is pasted into the text counts only where it names the memory's subject by a name; the
+repository's own name never counts.
 """
 
 from __future__ import annotations
@@ -14,11 +22,13 @@ from __future__ import annotations
 import heapq
 import math
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from spanlore.harness.prose import prose
 from spanlore.memory.memory import Memory
 from spanlore.recall.terms import distinct_terms, is_name, terms
 
@@ -40,6 +50,11 @@ MIN_COVERAGE: Final = 0.15
 MIN_RARE_WORDS: Final = 3
 FAIR_COVERAGE: Final = 0.3
 
+_ERROR: Final = re.compile("“[^”]*”")
+_CODE: Final = re.compile("`[^`]*`")
+_PARTS: Final = "./:@-_"
+"""Of a name: with one of them beside it a word is a part of something else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -50,11 +65,19 @@ class Document:
     length: int
     subject: frozenset[str]
     """Terms of its subject."""
+    plain: frozenset[str]
+    """Terms of its text without commands and quoted errors."""
+    quoted: frozenset[str]
+    """Terms that only the quoted error holds."""
 
     @classmethod
     def of(cls, memory: Memory) -> Document:
         said = terms(f"{memory.subject} {memory.value} {memory.text} {memory.trigger.program}")
-        return cls(memory, Counter(said), len(said), frozenset(terms(memory.subject)))
+        text = _ERROR.sub(" ", memory.text)
+        own = terms(f"{memory.subject} {memory.value} {text} {memory.trigger.program}")
+        plain = frozenset(terms(_CODE.sub(" ", text)))
+        subject = frozenset(terms(memory.subject))
+        return cls(memory, Counter(said), len(said), subject, plain, frozenset(said) - frozenset(own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +114,10 @@ class Index:
         """Term → (number of a document, what the term adds to its score)."""
         self._whole = [sum(map(self._idf.__getitem__, document.counts)) or 1.0 for document in documents]
         """What all terms of a memory weigh."""
+        self._subjects = Counter(term for document in documents for term in document.subject)
+        """Term → memories whose subject holds it."""
+        self._own_name = frozenset(terms(documents[0].memory.scope.rsplit("/", 1)[-1])) if documents else frozenset()
+        """Of the repository: in a prompt it tells nothing."""
         self._rare = max(MIN_RARE, RARE_SHARE * len(documents))
 
     def __len__(self) -> int:
@@ -105,7 +132,9 @@ class Index:
             best = heapq.nlargest(MAX_REFINED, _ranked(scores))
             scores = {-number: score + self._rest(-number, left) for score, number in best}
         found = self._best(scores, limit, admits)
-        return [self._hit(-number, score, asked) for score, number in found]
+        typed = prose(query[:MAX_QUERY_CHARS]) if found else ""
+        own = _Typed(f" {' '.join(typed.lower().split())} ", frozenset(distinct_terms(typed)))
+        return [self._hit(-number, score, asked, own) for score, number in found]
 
     def _best(
         self, scores: Mapping[int, float], limit: int, admits: Callable[[Memory], bool]
@@ -140,20 +169,55 @@ class Index:
         found = ((self._idf[term], counts.get(term, 0)) for term in left)
         return sum(idf * count * (K1 + 1) / (count + K1) for idf, count in found if count)
 
-    def _hit(self, number: int, score: float, asked: Iterable[str]) -> Hit:
+    def _hit(self, number: int, score: float, asked: Iterable[str], typed: _Typed) -> Hit:
         document = self._documents[number]
         matched = tuple(term for term in asked if term in document.counts)
         coverage = sum(self._idf[term] for term in matched) / self._whole[number]
-        return Hit(document.memory, score, coverage, matched, self._is_clear(document, matched, coverage))
+        return Hit(document.memory, score, coverage, matched, self._is_clear(document, matched, coverage, typed))
 
-    def _is_clear(self, document: Document, matched: Sequence[str], coverage: float) -> bool:
+    def _is_clear(self, document: Document, matched: Sequence[str], coverage: float, typed: _Typed) -> bool:
         if coverage < MIN_COVERAGE:
             return False
-        rare = [term for term in matched if len(self._postings[term]) <= self._rare]
-        names_subject = bool(document.subject) and document.subject.issubset(matched)
-        if names_subject or any(is_name(term) for term in rare):
+        rare = [
+            term
+            for term in matched
+            if len(self._postings[term]) <= self._rare and term not in document.quoted and term not in self._own_name
+        ]
+        if any(is_name(term) and (term in typed.terms or term in document.subject) for term in rare):
             return True
-        return len(rare) >= MIN_RARE_WORDS and coverage >= FAIR_COVERAGE
+        if self._is_telling(document) and typed.holds(document.memory.subject):
+            return True
+        plain = [term for term in rare if term in document.plain and term in typed.terms]
+        return len(plain) >= MIN_RARE_WORDS and coverage >= FAIR_COVERAGE
+
+    def _is_telling(self, document: Document) -> bool:
+        """Whether naming the memory's subject says enough. `claude` alone does not in a repository about it."""
+        if len(document.subject) != 1:
+            return bool(document.subject)
+        [term] = document.subject
+        held = len(self._postings[term])
+        return held <= self._rare or 2 * self._subjects[term] >= held
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """What a person wrote, without what they pasted."""
+
+    text: str
+    """In lower case, on one line, between spaces."""
+    terms: frozenset[str]
+
+    def holds(self, phrase: str) -> bool:
+        """Whether it stands there by itself, not as a part of a longer name."""
+        wanted = " ".join(phrase.lower().split())
+        at = self.text.find(wanted) if wanted else -1
+        while at >= 0:
+            before, after = self.text[at - 1], self.text[at + len(wanted) : at + len(wanted) + 2]
+            is_ended = not (after[:1].isalnum() or (after[:1] in _PARTS and after[1:].isalnum()))
+            if is_ended and not before.isalnum() and before not in _PARTS:
+                return True
+            at = self.text.find(wanted, at + 1)
+        return False
 
 
 def _ranked(scores: Mapping[int, float]) -> list[tuple[float, int]]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from spanlore.memory.memory import Memory, Source, Status
+from spanlore.memory.memory import Kind, Memory, Source, Status
 
 MIN_CONFIDENCE: Final = 0.5
 """Below it a memory is not shown, unless its user pinned it."""
@@ -65,6 +65,12 @@ def standing(memory: Memory) -> SortKey:
 def is_eligible(memory: Memory) -> bool:
     """Whether an agent may be shown it at all: trial or active, and confident enough or pinned."""
     return memory.is_shown and (memory.pinned or memory.confidence >= MIN_CONFIDENCE)
+
+
+def is_for_block(memory: Memory) -> bool:
+    """Whether it may stand in a session block. What an agent's own tool refuses is put right at once, and it is told
+    beside the refusal: of 79 such lessons in the blocks of real sessions none came up (`spanlore eval hints`)."""
+    return memory.pinned or memory.kind is not Kind.HARNESS or not memory.trigger.signatures
 
 
 def suits(memory: Memory, harness: str) -> bool:

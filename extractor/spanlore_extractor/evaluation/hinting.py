@@ -1,11 +1,11 @@
-"""Which hints a folder of real sessions would have got beside its failures, and how many of them did not fit.
+"""Which hints a folder of real sessions would have got, and how many of them did not fit.
 
-Each session is left out once: what all others teach is what is known, and is found for its failures as the proxy finds
-it. Memories that wait are taken as confirmed, or there would be next to nothing to find. Twice: with the sessions of
+Each session is left out once (`left_out`): what the others teach is what is known in it. Twice: with the sessions of
 the same repository, as it is in use, and with all sessions as if they were of one repository, which is harder than
-anything in use. Without and with the rule of `spanlore.recall.fit`.
+anything in use. Beside failures without and with the rule of `spanlore.recall.fit`; behind prompts see `prompt_hints`,
+for the block `session_blocks`.
 
-Whether a hint is right, the session itself says, which is not asked when hints are chosen:
+Whether a hint beside a failure is right, the session itself says, which is not asked when hints are chosen:
 
 - right: the session's own lesson from that failure says the same, or the call or path that the memory recommends is
   among the `MAX_STEPS` successful calls that follow;
@@ -23,23 +23,23 @@ from pathlib import Path
 from typing import Any, Final
 
 from spanlore.figures import one_line
-from spanlore.memory.memory import Kind, Memory, Status
+from spanlore.memory.memory import Kind, Memory
 from spanlore.recall.fit import Failed, weigh
 from spanlore.recall.rank import Match, Tier
 from spanlore.recall.snapshot import Snapshot
-from spanlore.redaction.redact import Redactor
 from spanlore.spans.place import Outcome
-from spanlore_extractor.evaluation.corpus import WINDOW_NS, candidates_of, consolidated, sessions_in
+from spanlore_extractor.evaluation import prompt_hints, session_blocks
+from spanlore_extractor.evaluation.corpus import WINDOW_NS, sessions_in
+from spanlore_extractor.evaluation.left_out import left_out
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.failures import find_deltas
 from spanlore_extractor.mining.lessons import lesson_of
-from spanlore_extractor.mining.session import Conversation, MinedSession, ToolStep
+from spanlore_extractor.mining.session import Conversation, HumanStep, MinedSession, ToolStep
 
 MAX_STEPS: Final = 25
 MAX_WRONG_SHARE: Final = 0.05
 MIN_RIGHT_KEPT: Final = 0.8
 ALL: Final = "all.example/sessions"
-_WAITING: Final = frozenset({Status.CANDIDATE, Status.TRIAL})
 _CODE: Final = re.compile(r"`([^`]+)`")
 
 
@@ -63,10 +63,17 @@ def evaluate(folder: Path) -> dict[str, Any]:
         OSError: a session can't be read.
     """
     sessions, skipped = sessions_in(folder)
-    own, everything = hints(sessions), hints([replace(session, repository=ALL) for session in sessions])
+    cases = {
+        "same repository": list(left_out(sessions)),
+        "all as one repository": list(left_out([replace(session, repository=ALL) for session in sessions])),
+    }
+    beside = {what: hints(known) for what, known in cases.items()}
+    behind = {
+        what: [hint for one in known for hint in prompt_hints.prompt_hints(*one)] for what, known in cases.items()
+    }
     rows = [
         row
-        for what, found in (("same repository", own), ("all as one repository", everything))
+        for what, found in beside.items()
         for row in (_row(f"{what}, found", found), _row(f"{what}, fitting", [hint for hint in found if hint.is_shown]))
     ]
     kept = [_kept(row["right"], before["right"]) for before, row in zip(rows[::2], rows[1::2], strict=True)]
@@ -76,7 +83,17 @@ def evaluate(folder: Path) -> dict[str, Any]:
     return {
         "bench": "eval hints",
         "rows": rows,
-        "hints": [_told(hint) for hint in everything],
+        "prompt_rows": [
+            prompt_hints.row(f"{what}, {kind}", [hint for hint in found if hint.kind == kind], _prompts(sessions))
+            for what, found in behind.items()
+            for kind in ("task", "family")
+        ],
+        "block_rows": [
+            session_blocks.row(what, [told for one in known for told in session_blocks.told_in(*one)], len(known))
+            for what, known in cases.items()
+        ],
+        "hints": [_told(hint) for hint in beside["all as one repository"]],
+        "prompt_hints": [prompt_hints.told(hint) for found in behind.values() for hint in found],
         "sessions": len(sessions),
         "skipped_files": skipped,
         "budgets": {"wrong_share": MAX_WRONG_SHARE, "right_kept": MIN_RIGHT_KEPT},
@@ -85,21 +102,16 @@ def evaluate(folder: Path) -> dict[str, Any]:
     }
 
 
-def hints(sessions: Sequence[MinedSession]) -> list[Hint]:
+def _prompts(sessions: Iterable[MinedSession]) -> int:
+    steps = (step for session in sessions for one in session.conversations for step in one.steps)
+    return sum(
+        isinstance(step, HumanStep) and len(step.text.strip()) >= prompt_hints.MIN_PROMPT_CHARS for step in steps
+    )
+
+
+def hints(known: Iterable[tuple[MinedSession, Snapshot]]) -> list[Hint]:
     """Every session's, from what the others of its repository teach."""
-    redactor = Redactor()
-    mined = {id(session): candidates_of(session) for session in sessions}
-    out: list[Hint] = []
-    for left_out in sessions:
-        others = [one for one in sessions if one is not left_out and one.repository == left_out.repository]
-        if others:
-            taught = consolidated(others, 0, redactor, lambda session: mined[id(session)]).memories
-            out += _of_session(left_out, Snapshot.of(map(_confirmed, taught)))
-    return out
-
-
-def _confirmed(memory: Memory) -> Memory:
-    return replace(memory, status=Status.ACTIVE, alpha=9.0) if memory.status in _WAITING else memory
+    return [hint for session, snapshot in known for hint in _of_session(session, snapshot)]
 
 
 def _of_session(session: MinedSession, known: Snapshot) -> Iterator[Hint]:
@@ -189,12 +201,44 @@ def table(result: Mapping[str, Any]) -> str:
     lines += [
         "found: same failure, or same program and class; fitting: what the proxy shows.",
         "wrong %: of right and wrong ones; kept: right ones that are still shown.",
+        "",
+        f"{'behind prompts':34}{'hints':>7}{'right':>7}{'wrong':>7}{'unread':>8}{'wrong':>8}{'kept':>7}{'cut':>5}",
+    ]
+    for row in result["prompt_rows"]:
+        share, kept = row["wrong_share"], row["right_kept"]
+        lines.append(
+            f"{row['what']:34}{row['hints']:>7}{row['right']:>7}{row['wrong']:>7}{row['unread']:>8}"
+            f"{'–' if share is None else f'{share:.1%}':>8}{'–' if kept is None else f'{kept:.0%}':>7}"
+            f"{row['cut_wrong']:>5}"
+        )
+    lines += [
+        "read by eye; kept: of all right ones that were read, those that are shown;",
+        "cut: wrong ones that were read and are not shown.",
+        "",
+        f"{'block':26}{'shown':>6}{'failed':>7}{'done':>6}{'stated':>7}{'no':>5}{'tokens':>8}{'used':>7}{'kept':>6}",
+    ]
+    for row in result["block_rows"]:
+        lines.append(
+            f"{row['what']:26}{row['shown']:>6}{row['failed']:>7}{row['done']:>6}{row['stated']:>7}{row['no']:>5}"
+            f"{row['tokens']:>8}{row['tokens_used']:>7}{'–' if row['kept'] is None else format(row['kept'], '.0%'):>6}"
+        )
+    lines += [
+        "failed: the session ran into it; done: it did so by itself; stated: a",
+        "person's rule, nobody can tell; used: tokens of the first two; kept: of all",
+        "known memories that came up, those in the block.",
     ]
     return "\n".join(lines)
 
 
 def listing(result: Mapping[str, Any]) -> Iterator[str]:
-    """Every hint of all sessions as one repository, for reading; those that are alike once."""
+    """Every hint behind a prompt, and those beside failures of all sessions as one repository, for reading; those that
+    are alike once."""
+    seen: set[tuple[str, str]] = set()
+    for one in result["prompt_hints"]:
+        if (one["key"], one["kind"]) not in seen:
+            seen.add((one["key"], one["kind"]))
+            shown = "shown" if one["shown"] else "not shown"
+            yield f"{one['key']} {one['verdict']}, {shown}, {one['kind']}: {one['prompt']}\n  {one['memory']}"
     counts = Counter(
         (one["verdict"], one["shown"], one["tier"], one["command"], one["error"], one["memory"])
         for one in result["hints"]

@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.answer import is_success
-from spanlore_extractor.mining.hygiene import is_mostly_pasted, prose
+from spanlore_extractor.mining.hygiene import is_mostly_pasted
 from spanlore_extractor.mining.session import Conversation, HumanStep, Step, ToolStep
 from spanlore_extractor.mining.shell import program_of, take_apart
 from spanlore_extractor.mining.tools import ToolKind, kind_of

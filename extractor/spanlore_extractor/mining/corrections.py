@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel, Outcome
-from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, prose, sentences
+from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, sentences
 from spanlore_extractor.mining.languages import asks_why, says_no
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
 from spanlore_extractor.mining.statements import STATES, states_how_it_is

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel
-from spanlore_extractor.mining.hygiene import prose
 from spanlore_extractor.mining.session import Conversation, HumanStep
 
 MAX_STATEMENT_CHARS: Final = 300

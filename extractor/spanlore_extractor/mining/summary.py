@@ -14,13 +14,14 @@ from typing import Any, Final
 import orjson
 
 from spanlore.genai.inference import CallClass
+from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.answer import is_success
 from spanlore_extractor.mining.confirmation import find_confirmations
 from spanlore_extractor.mining.corrections import find_corrections
 from spanlore_extractor.mining.explicit import find_statements
 from spanlore_extractor.mining.failures import find_deltas
-from spanlore_extractor.mining.hygiene import prose, sentences
+from spanlore_extractor.mining.hygiene import sentences
 from spanlore_extractor.mining.lessons import relative, shown_command
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, MinedSession, Step, ToolStep, time_of
 from spanlore_extractor.mining.tools import is_edit, path_of

@@ -15,17 +15,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from spanlore.memory.memory import Memory
+from spanlore.recall.families import family_matches
 from spanlore_proxy.injection import wording
 from spanlore_proxy.injection.draft import Draft
 from spanlore_proxy.injection.facts import Prompt
-from spanlore_proxy.injection.families import asked_for, belongs, words_of
 from spanlore_proxy.injection.ledger import PROMPT_KINDS, Placement, PlacementKind
 from spanlore_proxy.injection.selection import make_notes, withhold
 
 MIN_PROMPT_CHARS: Final = 30
 MAX_MEMORIES: Final = 4
 """In one hint."""
-MAX_FAMILY_CANDIDATES: Final = 64
 MAX_PROMPT_HINTS: Final = 6
 """In one conversation: every one of them is sent again with each later request."""
 
@@ -41,24 +40,14 @@ def decide_prompt_hints(draft: Draft) -> None:
         unclear = [hit.memory for hit in draft.hits() if not hit.is_clear][:MAX_MEMORIES]
         draft.notes += make_notes(PlacementKind.TASK_HINT, "skipped", unclear, "unclear", anchor)
     if draft.settings.family_hint:
-        matches = _family_matches(draft, prompt)
+        facts = draft.facts
+        matches = family_matches(draft.snapshot, facts.repository, facts.harness, prompt.text, facts.sub_path)
         _add(draft, PlacementKind.FAMILY_HINT, prompt, matches, draft.settings.family_hint_tokens)
 
 
 def task_matches(draft: Draft) -> list[Memory]:
     """The memories that the newest prompt is clearly about, best first."""
     return [hit.memory for hit in draft.hits() if hit.is_clear]
-
-
-def _family_matches(draft: Draft, prompt: Prompt) -> list[Memory]:
-    facts = draft.facts
-    found: dict[str, Memory] = {}
-    for family in asked_for(prompt.text):
-        hits = draft.snapshot.search(
-            facts.repository, facts.harness, words_of(family), MAX_FAMILY_CANDIDATES, facts.sub_path
-        )
-        found.update((hit.memory.id, hit.memory) for hit in hits if belongs(hit.memory, family))
-    return list(found.values())
 
 
 def _add(draft: Draft, kind: PlacementKind, prompt: Prompt, matches: Sequence[Memory], budget_tokens: int) -> None:

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import Final
 
 from spanlore.memory.memory import Memory, Status
+from spanlore.recall.rank import is_for_block
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection import wording
@@ -71,7 +72,8 @@ def select(
     notes: list[Note] = []
     ids = {memory.id for memory in first}
     others = (memory for memory in snapshot.in_scope(scope, harness, sub_path) if memory.id not in ids)
-    candidates = _candidates(islice(chain(first, others), MAX_CANDIDATES), said, notes)
+    possible = filter(is_for_block, chain(first, others))
+    candidates = _candidates(islice(possible, MAX_CANDIDATES), said, notes)
     budget = settings.session_block_tokens
     fitting, missed = fit_most(
         candidates, lambda some: wording.fit_session_block(some, scope, now_ns, budget, words), without_line

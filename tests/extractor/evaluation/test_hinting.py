@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from spanlore.recall.fit import Weighed
 from spanlore_extractor.evaluation.hinting import evaluate, hints, listing, table
+from spanlore_extractor.evaluation.left_out import left_out
 from spanlore_extractor.mining.session import MinedSession
 from support.told import SECOND_NS, START_NS, Told
 
@@ -30,7 +31,7 @@ def installing(name: str, number: int, package: str) -> MinedSession:
 
 
 def verdicts(*sessions: MinedSession) -> list[tuple[str, bool]]:
-    return [(hint.verdict, hint.is_shown) for hint in hints(sessions)]
+    return [(hint.verdict, hint.is_shown) for hint in hints(left_out(sessions))]
 
 
 def test_the_same_failure_with_the_same_fix() -> None:

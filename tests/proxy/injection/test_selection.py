@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlore.memory.memory import Memory, Source, Status
+from spanlore.memory.memory import Kind, Memory, Source, Status
 from spanlore.recall.snapshot import Snapshot
 from spanlore.settings.settings import InjectionSettings
 from spanlore_proxy.injection.overlap import Said
 from spanlore_proxy.injection.selection import Selection, is_withheld, select
-from support.injecting import NOW_NS, SCOPE, make_memory
+from support.injecting import NOW_NS, SCOPE, failure_trigger, make_memory
 
 ALL = InjectionSettings(withhold_share=0)
 
@@ -95,3 +95,12 @@ def test_what_does_not_fit_is_logged() -> None:
 
     assert selection.shown == ()
     assert reasons(selection) == {make_memory().id: "budget"}
+
+
+def test_what_stands_beside_a_refusal_takes_no_room() -> None:
+    """A tool's own trouble is in no block, also where the opening prompt is about it."""
+    tool = make_memory("Glob", kind=Kind.HARNESS, trigger=failure_trigger())
+    other = make_memory()
+    selection = select(Snapshot.of([tool, other]), SCOPE, "claude-code", ALL, "s", NOW_NS, None, first=[tool, other])
+
+    assert selection.shown == (other,)

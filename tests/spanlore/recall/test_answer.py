@@ -31,7 +31,7 @@ def test_every_candidate_comes_with_its_reason() -> None:
 
 def test_limit_and_budget_cut() -> None:
     """What does not fit is told so."""
-    many = Snapshot.of([make_memory(f"alembic {n}", slot=f"s{n}") for n in range(8)])
+    many = Snapshot.of([make_memory(f"alembic {n}", subject="alembic", slot=f"s{n}") for n in range(8)])
 
     assert [item.cut for item in answer(many, Question("alembic", SCOPE, limit=2))] == ["", "", *["limit"] * 6]
     assert {item.cut for item in answer(many, Question("alembic", SCOPE, budget_tokens=40))} == {"budget"}

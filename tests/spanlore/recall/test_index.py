@@ -55,6 +55,50 @@ def test_a_prompt_about_something_else_finds_nothing_clear(query: str) -> None:
     assert not [hit for hit in search(query) if hit.is_clear]
 
 
+FAILED = "`{}` failed with “fatal: unable to read head of the remote”; it passed after `{}`."
+MINED = [
+    make_memory("git status", text=FAILED.format("git status", "git read-tree HEAD"), value="git read-tree HEAD"),
+    make_memory("claude", text=FAILED.format("claude --print", "claude -p x"), value="claude -p x", slot="a"),
+    make_memory("mise run lint:fmt", text=FAILED.format("mise run lint:fmt", "mise run fmt"), value="mise run fmt"),
+    make_memory("loadModel", text="`loadModel` is in `packages/agent/src/core/message.ts`.", value=""),
+    make_memory("rule", subject="0a1b2c3d4e5f", text='The user said: "the binary of the project is still called shop"'),
+    *(make_memory(f"x{n}", text=f"`claude x{n}` failed here.", value="") for n in range(5)),
+]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "clear"),
+    [
+        ("Why does git status say that there are changes?", ["git status"]),
+        ("The status of the git remote: is its head read by us?", []),
+        ("fatal: unable to read the remote, what is that?", []),
+        ("can you help?\n❯ git push\nfatal: unable to read head of the remote\n❯ git status\nfatal: bad head", []),
+        ("what now?\n[lint:fmt] these files need it\n[lint:fmt] ERROR task failed", ["mise run lint:fmt"]),
+        ("Print the name of the claude session before it starts.", []),
+        ("Read packages/agent/docs and core, then port the message selector of the agent", []),
+        ("Where is loadModel called from, and with what?", ["loadModel"]),
+        ("Look at mise-tasks/loadModel.sh and tell me about git status-check.", []),
+        ("Is the binary of this project called the same?", ["0a1b2c3d4e5f"]),
+        ("Tell me what the shop does, in three lines.", []),
+    ],
+)
+def test_a_prompt_has_to_name_it(prompt: str, clear: list[str]) -> None:
+    """As it is written, by itself; not the words of an error, of a path, or of what was pasted."""
+    hits = Index([Document.of(memory) for memory in MINED]).search(prompt, 9)
+
+    assert [hit.memory.subject for hit in hits if hit.is_clear] == clear
+
+
+def test_the_repositorys_own_name_tells_nothing() -> None:
+    """It stands in every other prompt."""
+    memory = make_memory("x", scope="github.com/acme/git-sync", text="The binary is called git-sync, also on Windows.")
+    elsewhere = make_memory("x", scope="github.com/acme/other", text=memory.text)
+    prompt = "Can you make git-sync write what it did into a file?"
+    found = [Index([Document.of(one)]).search(prompt, 1)[0].is_clear for one in (memory, elsewhere)]
+
+    assert found == [False, True]
+
+
 def test_what_is_not_admitted_is_passed_over() -> None:
     """The limit counts what is admitted."""
     found = INDEX.search("sandbox tool1 tool2", 3, lambda memory: memory.subject == "tool2")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from spanlore.memory.memory import Memory, Source, Status
-from spanlore.recall.rank import Match, Tier, is_eligible, order_matches, standing, suits
-from support.injecting import make_memory
+from spanlore.memory.memory import Kind, Memory, Source, Status
+from spanlore.recall.rank import Match, Tier, is_eligible, is_for_block, order_matches, standing, suits
+from support.injecting import failure_trigger, make_memory
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,17 @@ def test_exact_matches_come_first_and_each_memory_once() -> None:
     matches = [Match(strong, Tier.PROGRAM_AND_CLASS), Match(weak, Tier.PROGRAM_AND_CLASS), Match(weak, Tier.SIGNATURE)]
 
     assert order_matches(matches) == (Match(weak, Tier.SIGNATURE), Match(strong, Tier.PROGRAM_AND_CLASS))
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [
+        (make_memory(trigger=failure_trigger()), True),
+        (make_memory(kind=Kind.HARNESS, trigger=failure_trigger()), False),
+        (make_memory(kind=Kind.HARNESS, trigger=failure_trigger(), pinned=True), True),
+        (make_memory(kind=Kind.HARNESS), True),
+    ],
+)
+def test_what_a_tool_refused_is_told_beside_its_refusal(memory: Memory, expected: bool) -> None:
+    """And not ahead, unless the user pinned it or it has no failure to stand beside."""
+    assert is_for_block(memory) is expected

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spanlore_proxy.injection.families import FAMILIES, asked_for, belongs
+from spanlore.recall.families import FAMILIES, asked_for, belongs
 from support.injecting import make_memory
 
 TESTS, RELEASE = FAMILIES
@@ -15,6 +15,11 @@ TESTS, RELEASE = FAMILIES
         ("tag it and push", ["release"]),
         ("run pytest, then publish", ["tests", "release"]),
         ("the latest contest", []),
+        ("add a test for this", ["tests"]),
+        ("write an end-to-end test", ["tests"]),
+        ("it is easier to test then", []),
+        ("make a test repo, and write to test-x.txt", []),
+        ("why is this?\n❯ make x\n--- FAIL: tests", []),
     ],
 )
 def test_a_prompt_asks_for_families_in_whatever_case(prompt: str, names: list[str]) -> None:

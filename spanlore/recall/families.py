@@ -6,8 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from spanlore.harness.prose import prose
 from spanlore.memory.memory import Memory
+from spanlore.recall.snapshot import Snapshot
 from spanlore.signature.command import parse_command
+
+MAX_CANDIDATES: Final = 64
+"""Memories looked at for one family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,12 @@ class Family:
 FAMILIES: Final = (
     Family(
         "tests",
-        re.compile(r"(?i)\b(?:tests?|pytest|unittest|coverage|test suite|specs?)\b"),
+        # Not the verb ("easier to test"), nor what is only for a test ("a test repo", `test-x.txt`).
+        re.compile(
+            r"(?i)(?<![\w./-])(?:tests|pytest|unittest|coverage|specs?|test (?:suite|cases?|coverage|run)"
+            r"|(?:unit|smoke|e2e|integration|regression|end.to.end) test"
+            r"|(?:run|add|write|fix|mend|need) (?:(?:a|an|the|this|that|one|new|another) )*test)(?![\w/-]|\.\w| repo)"
+        ),
         frozenset({"pytest", "tox", "nox", "jest", "vitest", "mocha", "rspec", "phpunit", "ctest", "playwright"}),
         re.compile(r"(?i)\b(?:make|npm|pnpm|yarn|bun|cargo|go|mvn|gradle|dotnet|mix|uv|just)\b[^`]*\btests?\b"),
     ),
@@ -42,8 +52,9 @@ FAMILIES: Final = (
 
 
 def asked_for(prompt: str) -> tuple[Family, ...]:
-    """The families that a prompt asks for."""
-    return tuple(family for family in FAMILIES if family.asked.search(prompt))
+    """The families that a prompt asks for, in a person's own words."""
+    own = prose(prompt)
+    return tuple(family for family in FAMILIES if family.asked.search(own))
 
 
 def belongs(memory: Memory, family: Family) -> bool:
@@ -56,6 +67,15 @@ def belongs(memory: Memory, family: Family) -> bool:
     return family.value.search(memory.value) is not None or family.value.search(memory.text) is not None
 
 
-def words_of(family: Family) -> str:
+def family_matches(snapshot: Snapshot, scope: str, harness: str, prompt: str, sub_path: str = "") -> list[Memory]:
+    """The memories about the commands that a prompt asks for, best first."""
+    found: dict[str, Memory] = {}
+    for family in asked_for(prompt):
+        hits = snapshot.search(scope, harness, _words_of(family), MAX_CANDIDATES, sub_path)
+        found.update((hit.memory.id, hit.memory) for hit in hits if belongs(hit.memory, family))
+    return list(found.values())
+
+
+def _words_of(family: Family) -> str:
     """A query that finds memories of the family."""
     return " ".join((*sorted(family.programs), family.name, "test", "push", "tag", "deploy", "publish", "release"))
