@@ -6,12 +6,14 @@ space evened out; nothing here judges meaning.
 
 A memory counts as said when its text, or the user's words it was made of, stand anywhere in the system prompt or in the
 messages before the first answer; or when the value it teaches (a command, a path) stands in the *project's* part of
-them. The harness's own system prompt is full of example commands, so a value found there says nothing.
+them; or when that part makes all claims of a person's rule (`claims`), or orders and refuses the same things. The
+harness's own system prompt is full of example commands, so a value found there says nothing.
 
 A memory counts as contradicted when the project's part refuses what it recommends ("never use `npm`", for `npm test`
 too), or orders what it refuses ("run `npm test`" where the memory says that this fails, or "pnpm, not npm"), or its
-files give that as the command ("Tests: `npm test`"). Only forms with a verb of use count, so that "do not commit"
-speaks of no tool; what a person pastes of a failure orders nothing.
+files give that as the command ("Tests: `npm test`"), or makes the opposite of what a person's rule claims. Only forms
+with a verb of use count, so that "do not commit" speaks of no tool; what a person pastes of a failure orders nothing.
+Verbs and negations are English, German, French, Spanish, Chinese and Japanese: files in other languages only repeat.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from functools import lru_cache
 from typing import Final
 
 from spanlore.memory.memory import Kind, Memory, Source
+from spanlore_proxy.injection.claims import NEGATIONS, Claim, claims_of, stand_of
 
 MIN_QUOTE_CHARS: Final = 16
 MAX_TEXT_CHARS: Final = 1_000_000
@@ -38,7 +41,10 @@ _PROJECT_MARK: Final = re.compile(
 """Where a harness begins to quote the project's files (research: wire §4)."""
 
 _CODE: Final = re.compile(r"`([^`\n]{2,400})`")
-_USE: Final = r"(?:use|using|run|running|call|calling|invoke|prefer|choose)"
+_USE: Final = (
+    r"(?:use|using|run|running|call|calling|invoke|prefer|choose|start|starting"
+    r"|nutze|benutze|verwende|utilise[rz]?|usa|uses?|usar|utiliza)"
+)
 _THING: Final = r"(?:`(?P<ticked>[^`\n]{2,80})`|(?P<word>[\w@][\w@./:+-]*\w))"
 _FAILS: Final = re.compile(r"`([^`\n]{2,80})` (?:fails|failed|does not|doesn't|is not|was not|kept failing)")
 _REFUSED: Final = re.compile(
@@ -46,24 +52,32 @@ _REFUSED: Final = re.compile(
     rf"\s+(?:the )?{_THING}"
 )
 _WANTED: Final = re.compile(rf"(?i)(?<!not )(?<!never )(?<!n't )\b{_USE}\s+(?:the )?{_THING}")
-_NEGATION: Final = re.compile(
-    r"(?:\b(?:never|not|don't|dont|cannot|can't)\s+(?:ever\s+)?(?:" + _USE + r"\s+)?|\bavoid\s+(?:" + _USE + r"\s+)?"
-    r"|\b(?:instead of|rather than|no longer)\s+(?:" + _USE + r"\s+)?)(?:the\s+)?`?\Z"
+_NOT: Final = (
+    r"(?:\b(?:never|not|don't|don’t|dont|cannot|can't|stop|no|avoid|instead of|rather than|no longer)\s+(?:ever\s+)?"
+    r"|\b(?:nie|niemals|nicht|keine?[nmrs]?|ohne|statt|nunca|jamais|pas)\s+(?:de\s+|d'|mit\s+)?"
+    r"|(?:不要|不得|禁止|别)(?:使用|用)\s*)"
 )
-_ORDER: Final = re.compile(r"(?<!not )(?<!never )(?<!n't )(?<!avoid )\b" + _USE + r"\s+(?:the\s+)?`?\Z")
+_NEGATION: Final = re.compile(_NOT + r"(?:" + _USE + r"\s+)?(?:the\s+)?`?\Z")
+_ORDER: Final = re.compile(r"(?<!not )(?<!never )(?<!n't )(?<!avoid )(?<!\bno )\b" + _USE + r"\s+(?:the\s+)?`?\Z")
 """Both end where the thing begins that is refused or ordered."""
 _REFUSAL: Final = re.compile(
-    r"(?:\b(?:never|not|don't|dont|cannot|can't)\s+(?:ever\s+)?" + _USE + r"|\bavoid(?:\s+" + _USE + r")?"
-    r"|\b(?:instead of|rather than|no longer)\s+" + _USE + r")\s+(?:the\s+)?`?\Z"
+    r"(?:\b(?:never|not|no|don't|don’t|dont|cannot|can't|stop)\s+(?:ever\s+)?" + _USE + r"|\bavoid(?:\s+" + _USE + r")?"
+    r"|\b(?:instead of|rather than|no longer)\s+" + _USE + r"|\b(?:there is|there's|we have|has|have) no"
+    r"|" + _USE + r"\s+(?:nie|niemals|nicht|kein|pas|jamais|nunca)|\b(?:nie|niemals|kein|keine|statt|nunca|jamais)"
+    r"|(?:不要|不得|禁止|别)(?:使用|用))\s*(?:the\s+)?`?\Z"
 )
 """The same with a verb: for a program alone, and for those that are words of English themselves (`make`, `go`)."""
-_DOUBT: Final = re.compile(r"(?:\b(?:never|not|don't|avoid|instead of|rather than|old|deprecated|no longer)\b[^.;]*)\Z")
+_DOUBT: Final = re.compile(r"(?:" + NEGATIONS + r"|\b(?:old|deprecated|no longer))\b[^.;]*\Z")
 _ENDS: Final = re.compile(
-    r"`|\s*(?:[.,;:!?)]|\Z)|\s+(?:or|and|here|in|for|at|any ?more|directly|because|since|when|unless|on|as|to)\b"
+    r"`|\s*(?:[.,;:!?)|。，、；は]|\Z)"
+    r"|\s+(?:or|and|here|in|for|at|any ?more|directly|because|since|when|unless|on|as|to)\b"
+    r"|\s+(?:oder|und|hier|ou|et|dans|ici|pour|aquí|verwenden|benutzen|nutzen)\b"
 )
 """Behind a program: the command does not go on."""
 _BANNED: Final = re.compile(
-    r"`?\s+(?:is|are)\s+(?:not (?:allowed|used|supported|installed|available|permitted)|forbidden|banned|prohibited)\b"
+    r"`?\s+(?:is|are|ist|sind|est|está)\s+(?:not (?:allowed|used|supported|installed|available|permitted)|forbidden"
+    r"|banned|prohibited|deprecated|disallowed|verboten|nicht (?:erlaubt|verfügbar|installiert)|interdite?|prohibido)\b"
+    r"|`?\s*\|?\s*(?:❌|🚫|✗)|`?\s*[はを]?使(?:わない|用しない|わず)|`?\s*は?(?:使用)?禁止"
 )
 _BROKEN: Final = re.compile(
     r"`\s*(?:\([^)]*\)\s*)?(?:fails|failed|is (?:broken|deprecated|gone|not)|does(?:n't| not)|no longer)"
@@ -99,12 +113,16 @@ class Said:
         if any(len(quote) >= MIN_QUOTE_CHARS and self._all.holds(quote) for quote in quotes):
             return True
         form = _recommended(memory)
-        return len(form) >= MIN_VALUE_CHARS and self._project.holds(form)
+        if len(form) >= MIN_VALUE_CHARS and self._project.holds(form):
+            return True
+        return memory.source in _QUOTED and (self._claims(memory) is True or self._rules(memory))
 
     def contradicts(self, memory: Memory) -> bool:
         """Whether the project's files or the user's prompt say the opposite."""
         wanted, refused = _stances(memory.text, _recommended(memory))
         text = self._project
+        if memory.source in _QUOTED and (stand := self._claims(memory)) is not None:
+            return not stand
         if any(text.matches(_negation(thing), thing) or text.bans(thing) for thing in wanted - refused):
             return True
         if any(text.matches(_ORDER, thing, without=wanted) for thing in refused - wanted):
@@ -113,6 +131,21 @@ class Said:
             return False
         heads = {head for thing in wanted - refused for head in _heads(thing)} - refused
         return any(map(self._refuses, heads)) or any(self._files.gives(thing) for thing in refused - wanted if wanted)
+
+    def _claims(self, memory: Memory) -> bool | None:
+        """Whether the project says what a person's rule claims; False: the opposite of some of it; None: neither."""
+        stands = [self._project.stand_of(claim) for claim in claims_of(memory.why or memory.value)]
+        if False in stands:
+            return False
+        return True if stands and None not in stands else None
+
+    def _rules(self, memory: Memory) -> bool:
+        """Whether the project refuses what a person's rule refuses, or orders what it orders."""
+        wanted, refused = _stances(memory.text, "")
+        text = self._project
+        if refused:
+            return all(text.matches(_negation(thing), thing) or text.bans(thing) for thing in refused)
+        return bool(wanted) and all(text.matches(_ORDER, thing) for thing in wanted)
 
     def _refuses(self, head: str) -> bool:
         """Whether a program is refused; asked once of each, since many memories are about the same few."""
@@ -207,6 +240,10 @@ class _Text:
             at = text.find(even, at + 1)
         return False
 
+    def stand_of(self, claim: Claim) -> bool | None:
+        """See `claims.stand_of`."""
+        return stand_of(claim, self._raw)
+
     def bans(self, thing: str) -> bool:
         """Whether it says that the thing is not allowed, not there, not used."""
         return any(_BANNED.match(text, end) for text, _, end in self._places(thing))
@@ -218,6 +255,8 @@ class _Text:
         if any(
             f"\n{mark}{command}{end}" in self._raw for mark in ("", "$ ", "    ", "  ") for end in ("\n", " #", "  ")
         ):
+            return True
+        if f"| {command} |" in self._raw or f": {command}\n" in f"{self._raw}\n":
             return True
         return any(
             text[start - 1 : start] == "`"

@@ -7,6 +7,7 @@ import pytest
 from spanlore.memory.memory import Kind, Memory, Source
 from spanlore_proxy.injection.overlap import Said
 from support.injecting import make_memory
+from support.overlap_pairs import DATABASE, FRAMES, MOCK, PLACE, PUSH, TABS, TUNED, UNSEEN, rule, usage
 
 RULE = make_memory(
     "rule",
@@ -87,33 +88,11 @@ def test_what_counts_as_contradicted(memory: Memory, project: str, expected: boo
     assert (said.objection(memory) == "contradicted") is expected
 
 
-def usage(bad: str, good: str) -> Memory:
-    """A mined fix, in the words of mining."""
-    text = f"`{bad}` failed with “Error: x”; `{good}` worked instead."
-    return make_memory(text=text, subject=bad.split(maxsplit=1)[0], value=good, slot="form")
-
-
-def rule(words: str) -> Memory:
-    """What a person said, in the words of mining."""
-    text = f'The user said (2026-11-30): "{words}"'
-    kinds = {"kind": Kind.CORRECTION, "source": Source.CORRECTION}
-    return make_memory(text=text, why=words, value=words.lower(), slot="statement", **kinds)
-
-
 NPM, INSTALL = usage("npm test", "pnpm test"), usage("npm install", "pnpm install --frozen-lockfile")
 PYTEST, GO = usage("pytest -q", "uv run pytest -q"), usage("go test ./...", "make test-unit")
-DATABASE = make_memory(
-    kind=Kind.ENVIRONMENT,
-    text="`pytest` failed with “E: no”; it passed after `docker compose up -d db`.",
-    value="docker compose up -d db",
-)
-PLACE = make_memory(
-    kind=Kind.LOCATION, text="`migrations` is in `services/db/migrations`.", value="services/db/migrations"
-)
-TABS, INSTEAD = rule("Use tabs for indentation"), rule("Use pnpm instead of npm")
-MOCK, LOGGER = rule("Never mock the database in tests"), rule("Never use console.log, use the logger")
+INSTEAD, LOGGER = rule("Use pnpm instead of npm"), rule("Never use console.log, use the logger")
 CONSOLE, UNKNOWN = rule("Never use `console.log`"), rule("Use `unknown` rather than `any`")
-PUSH, RUFF = rule("Never push to main"), rule("Use ruff format, not black")
+RUFF = rule("Use ruff format, not black")
 
 PAIRS: list[tuple[str, Memory, str]] = [
     ("## Commands\n\n- Install: `pnpm install --frozen-lockfile`\n- Test: `pnpm test`", INSTALL, "said"),
@@ -158,21 +137,21 @@ PAIRS: list[tuple[str, Memory, str]] = [
     ("Use spaces, not tabs.", TABS, "contradicted"),
     ("Never use tabs.", TABS, "contradicted"),
     ("Tabs are shown four wide.", TABS, ""),
-    ("Use pnpm, not npm.", INSTEAD, ""),
+    ("Use pnpm, not npm.", INSTEAD, "said"),
     ("Use npm instead of pnpm.", INSTEAD, "contradicted"),
     ("Prefer yarn over npm.", INSTEAD, ""),
     ("Always use npm.", INSTEAD, "contradicted"),
     ("Use npm scripts (`npm run build`).", INSTEAD, "contradicted"),
     ("Never mock the database.", MOCK, ""),
-    ("Mock the database in unit tests.", MOCK, ""),
-    ("Don't use console.log, use the logger.", LOGGER, ""),
+    ("Mock the database in unit tests.", MOCK, "contradicted"),
+    ("Don't use console.log, use the logger.", LOGGER, "said"),
     ("console.log is fine in scripts.", LOGGER, ""),
     ("Use `console.log` for debugging.", CONSOLE, "contradicted"),
-    ("Avoid `any`; use `unknown`.", UNKNOWN, ""),
+    ("Avoid `any`; use `unknown`.", UNKNOWN, "said"),
     ("Use `any` sparingly.", UNKNOWN, "contradicted"),
     ("You may use `any` in tests.", UNKNOWN, "contradicted"),
     ("IMPORTANT: never push to main.", PUSH, "said"),
-    ("Push to main directly, there is no review.", PUSH, ""),
+    ("Push to main directly, there is no review.", PUSH, "contradicted"),
     ("Use black to format.", RUFF, "contradicted"),
     ("We moved from black to ruff.", RUFF, ""),
     ("Formatting: black (line length 100)", RUFF, ""),
@@ -186,14 +165,9 @@ PAIRS: list[tuple[str, Memory, str]] = [
     ("You don't need to run pnpm test; CI does.", NPM, "said"),
 ]
 """What a project's file says, a memory, and the objection, judged by eye."""
-FRAMES = (
-    "Contents of /w/CLAUDE.md (project instructions, checked in to the codebase):\n\n",
-    "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\n",
-    "--- Context from: /w/GEMINI.md ---\n",
-)
 
 
-@pytest.mark.parametrize("frame", FRAMES, ids=["claude", "agents", "gemini"])
+@pytest.mark.parametrize("frame", FRAMES, ids=["claude", "agents", "gemini", "memory", "skill"])
 def test_files_against_memories(frame: str) -> None:
     """Every pair, in each harness's frame."""
     objections = [(text, Said([], [frame + text]).objection(memory)) for text, memory, _ in PAIRS]
@@ -233,3 +207,22 @@ def test_looking_for_contradictions_compiles_no_patterns(monkeypatch: pytest.Mon
     monkeypatch.setattr(re._compiler, "compile", compile_)  # type: ignore[attr-defined]
 
     assert all(said.contradicts(memory) for memory in memories)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "right", "objected"),
+    [(TUNED, 40, 0), (UNSEEN, 38, 1)],
+    ids=["tuned", "unseen"],
+)
+def test_other_words_other_languages_tables(pairs: list[tuple[str, Memory, str]], right: int, objected: int) -> None:
+    """So many of the pairs are judged as their reader did, and so few memories withheld that the file does not speak
+    of."""
+    judged = [
+        (Said([], [FRAMES[number % len(FRAMES)] + text]).objection(memory), expected)
+        for number, (text, memory, expected) in enumerate(pairs)
+    ]
+    as_read = sum(one == expected for one, expected in judged)
+    without_ground = sum(bool(one) and not expected for one, expected in judged)
+
+    assert as_read >= right
+    assert without_ground <= objected
