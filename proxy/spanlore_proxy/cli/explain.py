@@ -46,6 +46,7 @@ SKIPPED = {
 }
 """Reasons for a whole request, in words."""
 LEFT_OUT = {
+    "answered": "the model has answered this before, and what it read is cached",
     "attested": "the client signs its requests",
     "budget": "no room left",
     "cap": "enough hints in this conversation",

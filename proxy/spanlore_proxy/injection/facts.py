@@ -105,6 +105,8 @@ class RequestFacts:
     system_texts: tuple[str, ...] = ()
     opening_texts: tuple[str, ...] = ()
     """Texts of the messages before the first answer."""
+    settled: int = 0
+    """Messages up to which the model has answered before; a rewind makes them the last ones again."""
     client_memory_ids: tuple[str, ...] = ()
     """Memories in a block of ours that the client itself sends (`--append-system-prompt`)."""
 

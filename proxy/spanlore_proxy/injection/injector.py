@@ -171,6 +171,7 @@ class Injector:
             wants_prompt=identity.call_class is CallClass.MAIN and holds_any,
             epoch=ancestry.epoch,
         )
+        facts = replace(facts, settled=self._watch.settled(facts))
         if facts.is_attested and self._settings.injection.attested != "rewrite":
             self._watched = None  # left alone, whatever stood there while another setting held
         elif self._watched is not None:

@@ -9,9 +9,11 @@ insertions there differ. The second is looked for, at the cost of a digest a pla
 - a hint is gone or another, although the client sends its message as it was;
 - a new hint stands in a message that the model has answered already.
 
-A client that rewrites its own history (compaction, fewer messages) begins a new prefix. Whose key is derived from the
-opening may be two conversations taking turns: of those only the block is compared. What was forwarded last is known
-here by itself, not by the ledger: a ledger that loses or changes a row is one of the faults this is to find.
+A client that rewrites its own history (compaction, fewer messages) begins a new prefix; but after a rewind what the
+model had answered before stands at the end again, and is cached as it was: nothing new is placed there (`settled`).
+Whose key is derived from the opening may be two conversations taking turns: of those only the block is compared. What
+was forwarded last is known here by itself, not by the ledger: a ledger that loses or changes a row is one of the faults
+this is to find.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ class _Forwarded:
     """Messages up to the model's newest, it included."""
     epoch: str
     stands: tuple[_Stand, ...]
+    settled: int = 0
+    """Messages that the model has answered before, also where a rewind has made them the last ones again."""
     opening: bytes = b""
     """Digest of the first message, where hints stand: of clients without ids for calls it goes into those."""
 
@@ -72,12 +76,20 @@ class PrefixWatch:
         if facts.is_continued or has_own_prefix:
             return ""
         stands = tuple(_stand(item) for item in placed)
-        now = _Forwarded(len(request.raw_messages), _answered(request), facts.epoch, stands, _opening(request, stands))
+        messages, answered = len(request.raw_messages), _answered(request)
+        settled = max(answered, min(facts.settled, messages))
+        now = _Forwarded(messages, answered, facts.epoch, stands, settled, _opening(request, stands))
         before = self._last.get(facts.conversation)
         self._keep(facts.conversation, now)
         if before is None or before.epoch != now.epoch or now.messages < before.messages:
             return ""
         return _change(request, before, now, placed, only_system=facts.is_derived)
+
+    def settled(self, facts: RequestFacts) -> int:
+        """How many messages of the conversation the model had answered before; 0 where that is not known, as under a
+        derived key, where the last request may have been another conversation's."""
+        before = None if facts.is_derived else self._last.get(facts.conversation)
+        return before.settled if before is not None and before.epoch == facts.epoch else 0
 
     def _keep(self, conversation: str, forwarded: _Forwarded) -> None:
         self._last[conversation] = forwarded

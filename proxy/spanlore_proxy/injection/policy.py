@@ -198,6 +198,9 @@ def _decide_hints(draft: Draft) -> None:
         matches = _answering(draft, failure)
         if not matches:
             continue
+        if failure.anchor.message_index < draft.facts.settled:
+            draft.notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", matches, "answered", failure.tool_use_id)
+            continue
         if made >= MAX_HINTS_PER_REQUEST or len(hints) >= MAX_HINTS_PER_CONVERSATION:
             draft.notes += make_notes(PlacementKind.FAILURE_HINT, "skipped", matches, "cap", failure.tool_use_id)
             continue

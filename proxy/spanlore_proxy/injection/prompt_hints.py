@@ -54,6 +54,9 @@ def _add(draft: Draft, kind: PlacementKind, prompt: Prompt, matches: Sequence[Me
     anchor = f"{kind.value}:{prompt.anchor.message_digest}"
     if not matches or any(hint.anchor == anchor for hint in draft.entry.hints):
         return
+    if prompt.anchor.message_index < draft.facts.settled:
+        draft.notes += make_notes(kind, "skipped", matches, "answered", anchor)
+        return
     if sum(hint.kind in PROMPT_KINDS for hint in draft.entry.hints) >= MAX_PROMPT_HINTS:
         draft.notes += make_notes(kind, "skipped", matches, "cap", anchor)
         return

@@ -41,7 +41,8 @@ class Note:
     memory_ids: tuple[str, ...]
     reason: str = ""
     """Of skipped: said (the request says it already), contradicted (the user's files say otherwise), budget, same_slot,
-    repeated, cap, attested; unclear (the prompt names too little of it); what `recall.fit.Weighed` has."""
+    repeated, cap, attested; answered (before a rewind); unclear (the prompt names too little of it); what
+    `recall.fit.Weighed` has."""
     anchor: str = ""
     is_first: bool = False
     """The occasion is a new one: shown for the first time, or withheld where it would have been."""

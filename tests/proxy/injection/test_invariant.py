@@ -10,7 +10,7 @@ from spanlore.recall.snapshot import Snapshot
 from spanlore.spans.place import Injected
 from spanlore_proxy.injection.invariant import noted_alarm
 from spanlore_proxy.injection.ledger import Entry, MemoryLedger
-from support.injecting import Rig, Talk, failure_trigger, make_memory, who
+from support.injecting import Rig, Talk, failure_trigger, log_of, make_memory, who
 
 FIX = make_memory("pytest", trigger=failure_trigger())
 TASK = make_memory("alembic", text="`alembic upgrade` fails here; `make migrate` works.", value="make migrate")
@@ -116,6 +116,27 @@ def test_what_the_client_changes_is_its_own_doing() -> None:
 
     assert [one.alarm for one in prepared] == ["", "", ""]
     assert all(one.insertions for one in prepared)
+    assert rig.changed == []
+
+
+def test_what_was_answered_before_a_rewind_gets_nothing_new() -> None:
+    """It is cached as it was. What is new after the rewind is hinted as ever, and what stood there stays."""
+    rig, talk = Rig(), Talk()
+    rig.send(talk.ask("hello"))
+    talk.say("hi")
+    rig.send(talk.ask(PROMPT))
+    rig.send(talk.fail())
+    rig.snapshot = Snapshot.of([FIX, TASK])
+    rig.send(talk.run("ok"))
+    del talk.messages[5:]
+    failed = [rig.send(talk.body()), rig.send(talk.body())]
+    del talk.messages[3:]
+    asked = rig.send(talk.body())
+    later = rig.send(talk.fail())
+
+    assert [one.insertions for one in (*failed, asked)] == [()] * 3
+    assert {item["reason"] for one in (*failed, asked) for item in log_of(one)} == {"answered"}
+    assert len(later.insertions) == 1
     assert rig.changed == []
 
 
