@@ -144,7 +144,9 @@ class Walk:
             message["content"][0]["content"] = "[cleared]"
 
     def do_go_back(self) -> None:
-        """The user rewinds."""
+        """The user rewinds. (Directly after its restart the proxy does not know how far the model had come.)"""
+        self.do_run()
+        self.send("run")
         if len(self.talk.messages) > 4:
             del self.talk.messages[2 * self.chance.randrange(1, len(self.talk.messages) // 2) + 1 :]
 
