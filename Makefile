@@ -2,7 +2,7 @@
 #   make demo    spanlore end to end, no key and no network beyond loopback
 #   make test    everything that is checked
 #   make test-faults  kills (KILLS=200), full disks, lost servers, torn files, jumping clocks: half an hour
-#   make test-agents  the real agents only, all eleven of them, and their longer sessions (make test runs four of them)
+#   make test-agents  the real agents only, all fourteen of them, and their longer sessions (make test runs four of them)
 
 AGENT ?= scripted
 KILLS ?= 200

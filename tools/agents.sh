@@ -3,7 +3,8 @@
 #
 #   tools/agents.sh          those that need nothing but npm: claude-code codex gemini-cli pi (1.1 GB)
 #   tools/agents.sh all      these, and opencode, qwen-code (with its Node 22), openclaw (with its Node 24), cline,
-#                            continue, mini-swe-agent and aider (with Python 3.12): 2.7 GB more
+#                            continue, copilot-cli, kimi-code and grok-cli (the last two with their Node 22), mini-swe-agent and
+#                            aider (with Python 3.12): 3.3 GB more
 #   tools/agents.sh NAME...  the ones that are named
 #
 # What cannot be installed is left out with a word about it, and the tests that need it are skipped; whoever asked for
@@ -17,7 +18,8 @@ must=yes
 # shellcheck disable=SC2086 # the words of a list
 case "${1:-}" in
     "") must=no; set -- $plain ;;
-    all) set -- $plain opencode qwen-code openclaw cline continue mini-swe-agent aider ;;
+    all) set -- $plain opencode qwen-code openclaw cline continue copilot-cli kimi-code grok-cli \
+        mini-swe-agent aider ;;
 esac
 
 . tools/pythons.sh

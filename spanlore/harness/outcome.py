@@ -40,8 +40,8 @@ _GEMINI_EXIT = re.compile(
 )
 """The tool's own line stands at the end; the program may have printed such a line before it."""
 _GEMINI_WRAPPING: Final = ("<untrusted_context>", "</untrusted_context>")
-_SILENT_SUCCESS: Final = frozenset({"gemini-cli", "pi", "continue", "gptme"})
-"""Agents that print an exit code only when it is not zero."""
+_SILENT_SUCCESS: Final = frozenset({"gemini-cli", "pi", "continue", "gptme", "kimi-code", "grok-cli"})
+"""Agents that say nothing where a command succeeded."""
 _TIMED_OUT = re.compile(
     r"\bCommand timed out after |\btimed out after \d|<error>Command timed out|Command was aborted|"
     r"\bcommand running in (?:the )?background\b|"
@@ -99,7 +99,9 @@ def judge(call: ToolCall, result: ToolResult, harness: str) -> Verdict:
     shell = shell_text(call)
     printed = read_printed(text, harness, is_shell=shell is not None)
     if (odd := _as_printed(printed)) is not None:
-        return odd
+        is_quiet = shell is not None and printed.has_failed and not printed.output.strip()
+        # Without a code nobody knows whether it was that of `grep` that found nothing.
+        return Verdict(Outcome.UNKNOWN, "no_status") if is_quiet and is_benign(parse_command(shell or ""), 1) else odd
     exit_code = _exit_code(text, result.is_error, harness) if printed.exit_code is None else printed.exit_code
     if printed.output != text:
         result = replace(result, response=printed.output)

@@ -49,6 +49,9 @@ _GEMINI_FOOTER: Final = re.compile(r"(?:\n(?:Exit Code|Signal|Background PIDs|Pr
 _MAX_FOOTER_CHARS: Final = 1000
 _PI_EXIT: Final = re.compile(r"\n*Command exited with code (-?\d{1,7})\s*\Z")
 _OPENCLAW_EXIT: Final = re.compile(r"\n*\(Command exited with code (-?\d{1,7})\)\s*\Z")
+_KIMI_HEAD: Final = re.compile(r"\A(?:Wall time: [\d.]+ seconds(?:\n|\Z))?(<system>ERROR: [^\n]*</system>(?:\n|\Z))?")
+_KIMI_EXIT: Final = re.compile(r"\n*Command failed with exit code: (-?\d{1,7})\.\s*\Z")
+_GROK_FAILED: Final = re.compile(r"\A(?:Command failed: )+[^\n]*\n?")
 _MAX_SCRIPT_CODES: Final = 64
 
 
@@ -151,6 +154,21 @@ def _openclaw(text: str) -> Printed:
     return Printed(text if found is None else text[: found.start()], int(found[1]) if found is not None else None)
 
 
+def _kimi(text: str) -> Printed:
+    """Kimi Code 2.1: how long it took and whether it failed in front, the code behind, where it is not 0."""
+    head, found = _KIMI_HEAD.match(text), _KIMI_EXIT.search(text)
+    begin = head.end() if head is not None else 0
+    output = text[begin : found.start() if found is not None else len(text)]
+    has_failed = head is not None and head[1] is not None
+    return Printed(output, int(found[1]) if found is not None else None, has_failed=has_failed and found is None)
+
+
+def _grok(text: str) -> Printed:
+    """grok-cli 0.0.34: Node's own words of a command that failed, without its code."""
+    found = _GROK_FAILED.match(text)
+    return Printed(text) if found is None else Printed(text[found.end() :], has_failed=True)
+
+
 def _other(text: str) -> Printed:
     stated = read_stated(text)
     return Printed(stated.output, stated.exit_code, has_failed=stated.has_failed, is_mixed=stated.is_mixed)
@@ -166,6 +184,8 @@ _READERS: Final[Mapping[str, Callable[[str], Printed]]] = {
     "pi": _pi,
     "opencode": _opencode,
     "openclaw": _openclaw,
+    "kimi-code": _kimi,
+    "grok-cli": _grok,
 }
 
 

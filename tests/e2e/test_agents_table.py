@@ -63,6 +63,7 @@ DEVELOPERS = [{"role": "developer", "content": []}, {"role": "developer", "conte
         ({"systemInstruction": {"parts": TWO_PARTS}}, "`systemInstruction`, 2 parts"),
         ({"messages": [{"role": "system", "content": f"a {BLOCK}"}, {"role": "user"}]}, "1 × role system, text"),
         ({"input": DEVELOPERS}, "1 × role developer, list"),
+        ({"instructions": "a", "input": DEVELOPERS[1:]}, "`instructions`"),
         ({"input": []}, "none"),
     ],
 )

@@ -71,6 +71,8 @@ def system_shape(document: dict[str, Any]) -> str:
     said = [message for message in messages if message.get("role") in SYSTEM_ROLES and not _is_ours(message)]
     inner = [message.get("content") for message in said if "content" in message]
     kind = "text" if inner and isinstance(inner[0], str) else "list"
+    if not said and document.get("instructions"):
+        return "`instructions`"
     return f"{len(said)} × role {said[0]['role']}, {kind}" if said else "none"
 
 

@@ -191,6 +191,26 @@ def _cline(provider: str, model: str, dialect: Dialect) -> RealAgent:
     )
 
 
+def _copilot(provider: str, model: str, dialect: Dialect, **more: str) -> RealAgent:
+    """With a key of one's own, and nothing of GitHub's."""
+    return RealAgent(
+        name=f"copilot-{provider}",
+        package="copilot-cli",
+        harness="copilot-cli",
+        dialect=dialect,
+        program=_bin("copilot-cli", "copilot"),
+        arguments=("-p", "{prompt}", "--allow-all-tools", "--no-color"),
+        environment={
+            "COPILOT_PROVIDER_API_KEY": "sk-not-a-key",
+            "COPILOT_MODEL": model,
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+            **more,
+        },
+        tool=_shell("bash", description="Run it"),
+    )
+
+
 AGENTS = (
     RealAgent(
         name="claude-code",
@@ -293,6 +313,50 @@ AGENTS = (
         home={".continue/config.yaml": CONTINUE_CONFIG},
         tool=_shell("Bash"),
         own_names=frozenset({"api.continue.dev"}),
+    ),
+    _copilot(
+        "anthropic",
+        "claude-sonnet-4-5",
+        Dialect.ANTHROPIC_MESSAGES,
+        COPILOT_PROVIDER_BASE_URL="https://api.anthropic.com",
+        COPILOT_PROVIDER_TYPE="anthropic",
+    ),
+    _copilot("openai", "gpt-4.1", Dialect.OPENAI_CHAT, COPILOT_PROVIDER_BASE_URL="https://api.openai.com/v1"),
+    _copilot(
+        "responses",
+        "gpt-5.1-codex",
+        Dialect.OPENAI_RESPONSES,
+        COPILOT_PROVIDER_BASE_URL="https://api.openai.com/v1",
+        COPILOT_PROVIDER_WIRE_API="responses",
+    ),
+    RealAgent(
+        name="kimi-code",
+        package="kimi-code",
+        harness="kimi-code",
+        dialect=Dialect.OPENAI_CHAT,
+        program=_bin("kimi-code", "kimi"),
+        arguments=("-p", "{prompt}"),
+        environment={
+            "KIMI_MODEL_PROVIDER_TYPE": "kimi",
+            "KIMI_MODEL_BASE_URL": "https://api.moonshot.ai/v1",
+            "KIMI_MODEL_API_KEY": "sk-not-a-key",
+            "KIMI_MODEL_NAME": "kimi-k2-turbo-preview",
+            "KIMI_CODE_NO_AUTO_UPDATE": "1",
+        },
+        tool=_shell("Bash", description="Run it"),
+        node=22,
+    ),
+    RealAgent(
+        name="grok-cli",
+        package="grok-cli",
+        harness="grok-cli",
+        dialect=Dialect.OPENAI_CHAT,
+        program=_bin("grok-cli", "grok"),
+        arguments=("-p", "{prompt}"),
+        environment={"GROK_API_KEY": "xai-not-a-key"},
+        tool=_shell("bash"),
+        exit_code=None,
+        node=22,
     ),
     RealAgent(
         name="mini-swe-agent",

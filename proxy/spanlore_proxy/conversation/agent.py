@@ -58,6 +58,8 @@ HARNESSES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("qwen-code", re.compile(r"\bQwenCode/(\S+)")),
     ("aider", re.compile(r"\baider/(\S+)", re.I)),
     ("mini-swe-agent", re.compile(r"\bmini-?swe-?agent/(\S+)", re.I)),
+    ("kimi-code", re.compile(r"\bkimi-code-cli/(\S+)")),
+    ("kimi-cli", re.compile(r"\bKimiCLI/(\S+)")),
     ("mistral-vibe", re.compile(r"\bMistral-Vibe/(\S+)")),
     ("pi", re.compile(r"(?:^|\s)pi(?:-coding-agent)?/(\S+)")),
 )
@@ -78,11 +80,15 @@ _SYSTEM_MARKS: Final = (
     ("continue", "You are an agent in the Continue CLI."),
     ("gptme", "You are gptme"),
     ("copilot-cli", "You are the GitHub Copilot CLI"),
+    ("kimi-code", "You are Kimi Code CLI"),
+    ("grok-cli", "You are Grok CLI"),
 )
 """For clients whose user agent is that of their SDK."""
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id", "session-id", "session_id")
 _SESSION_FIELDS: Final = ("sessionId", "session_id")
 """Of the body's `metadata`: Qwen Code's, Mistral Vibe's."""
+_CACHE_KEY: Final = re.compile(r"ses(?:s|sion)?[_-]\S{8,128}")
+"""A `prompt_cache_key` that calls itself a session's (Kimi Code's: `session_` and a UUID). Any other may be shared."""
 _CWD = re.compile(
     r"(?:Primary working directory|Working directory|Current working directory|<cwd>):? ?(?P<path>[^\n<]{1,1024})"
 )
@@ -229,7 +235,10 @@ def _session_id(exchange: Exchange, request: WireRequest | None) -> str | None:
         return gemini_cli.read_envelope(request).session_id
     metadata = request.document.get("metadata")
     told = [metadata.get(name) for name in _SESSION_FIELDS] if isinstance(metadata, dict) else []
-    return next((session for session in told if isinstance(session, str) and session), None)
+    if named := next((session for session in told if isinstance(session, str) and session), None):
+        return named
+    key = request.document.get("prompt_cache_key")
+    return key if isinstance(key, str) and _CACHE_KEY.fullmatch(key) else None
 
 
 def _prompt_id(request: WireRequest | None) -> str | None:

@@ -11,7 +11,7 @@ from spanlore_proxy.demo.replies import Reply, ReplyBody, ReplyPart, Say, Think,
 
 DONE = b"data: [DONE]\n\n"
 WHOLE_CALLS = ("codestral", "devstral", "magistral", "mistral")
-"""Models whose API sends a tool call in one piece, with its name; Mistral's own client takes no other."""
+"""Models whose API sends a tool call in one piece, with its name, and usage unasked; its own client wants both."""
 
 
 def as_json(body: ReplyBody, _document: dict[str, Any]) -> bytes:
@@ -32,7 +32,7 @@ def events(body: ReplyBody, document: dict[str, Any]) -> Iterator[bytes]:
         for delta in _deltas(part, ids, is_whole=is_whole):
             yield _chunk(body, delta)
     yield _chunk(body, {}, _finish_reason(body.reply))
-    if (document.get("stream_options") or {}).get("include_usage"):
+    if is_whole or (document.get("stream_options") or {}).get("include_usage"):
         yield _data(_frame(body, "chat.completion.chunk") | {"choices": [], "usage": _usage(body)})
     yield DONE
 

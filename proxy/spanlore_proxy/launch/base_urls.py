@@ -67,6 +67,7 @@ VARIABLES: Final[Mapping[str, tuple[Variable, ...]]] = {
     "mini-swe-agent": _LITELLM,
     "aider": _LITELLM,
     "qwen-code": (_OPENAI,),
+    "grok-cli": (Variable("GROK_BASE_URL", "xai", "/v1"),),
     # The SDKs' own. Where OpenCode leaves out the /v1 of the first, the proxy adds it.
     "unknown": (_ANTHROPIC, *_LITELLM[:2], _GEMINI),
 }

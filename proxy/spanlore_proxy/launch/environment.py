@@ -7,6 +7,8 @@ What is set, and why:
   `REQUESTS_CA_BUNDLE` (requests, botocore), `CURL_CA_BUNDLE` (curl, wherever it was built).
 - `GIT_SSL_CAINFO`, `PIP_CERT` and the like only where the caller had set them: hosts of git and of packages are
   tunnelled, so these programs need no CA of ours, while the variable would override the user's own configuration.
+- `NODE_USE_ENV_PROXY`: Node's own `fetch` and `https` read `HTTPS_PROXY` only then (22.21, 24.5 and later). Only for
+  agents that bring no proxy code of their own (grok-cli), or that nobody knows: Node prints a warning for it.
 - `NO_PROXY`: the user's, and loopback.
 """
 
@@ -34,6 +36,8 @@ REPLACED_IF_SET: Final = (
 )
 """They win over `SSL_CERT_FILE` in their programs, so what the caller pointed elsewhere has to learn our CA too."""
 
+_WITHOUT_PROXY_CODE: Final = frozenset({"grok-cli", "unknown"})
+
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -43,8 +47,8 @@ def proxy_url(port: int, run_id: str = "", token: str = "") -> str:
     return f"http://{user}127.0.0.1:{port}"
 
 
-def agent_environment(url: str, trust: Trust, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables to set over `environ`, nothing else."""
+def agent_environment(url: str, trust: Trust, environ: Mapping[str, str], harness: str = "") -> dict[str, str]:
+    """The variables to set over `environ`, nothing else. `harness`: whose they are, where that is asked for."""
     bundle = str(trust.bundle)
     exempt = no_proxy(environ)
     return {
@@ -53,6 +57,7 @@ def agent_environment(url: str, trust: Trust, environ: Mapping[str, str]) -> dic
         "NO_PROXY": exempt,
         "no_proxy": exempt,
         "NODE_EXTRA_CA_CERTS": str(trust.extra),
+        **({"NODE_USE_ENV_PROXY": "1"} if harness in _WITHOUT_PROXY_CODE else {}),
         **dict.fromkeys(REPLACING, bundle),
         **{name: bundle for name in REPLACED_IF_SET if environ.get(name)},
     }

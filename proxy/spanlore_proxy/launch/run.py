@@ -128,7 +128,7 @@ def prepare(
     words = list(argv)
     if settings is not None and takes_client_block(argv, environ):
         words = with_client_block(argv, _client_block(run, settings, paths, say))
-    variables = agent_environment(url, trust, environ)
+    variables = agent_environment(url, trust, environ, run.harness)
     return Launch(program, tuple(words), variables | run_marks(run.run_id, argv))
 
 

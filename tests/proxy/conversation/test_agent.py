@@ -37,6 +37,8 @@ def identity(headers: dict[str, str], path: str = "/v1/messages", **document: An
         ("opencode/1.18.33 ai-sdk/5", "opencode", "1.18.33"),
         ("GeminiCLI/0.61.0/gemini-3 (linux)", "gemini-cli", "0.61.0"),
         ("QwenCode/0.24.4 (linux; x64)", "qwen-code", "0.24.4"),
+        ("kimi-code-cli/2.1.0", "kimi-code", "2.1.0"),
+        ("mistral-client-python/Mistral-Vibe/3.0.2", "mistral-vibe", "3.0.2"),
         ("OpenAI/Python 2.20.0", "unknown", ""),
     ],
 )
@@ -61,6 +63,15 @@ def test_a_harness_with_its_sdks_user_agent_is_told_by_its_prompt() -> None:
         ({}, {"metadata": {"session_id": "v-1"}}, "v-1"),
         ({}, {"metadata": {"session_id": 3}}, None),
         ({}, {"metadata": "v-1"}, None),
+        # Kimi Code's; another key may be shared by sessions
+        (
+            {},
+            {"prompt_cache_key": "session_9990ea53-ffcc-472d-a4a6-f44a6246d79a"},
+            "session_9990ea53-ffcc-472d-a4a6-f44a6246d79a",
+        ),
+        ({}, {"prompt_cache_key": "d59d771fad73c29040eeb6a63b07bee2"}, None),
+        ({}, {"prompt_cache_key": "session prompts of my app"}, None),
+        ({}, {"prompt_cache_key": ["session_1234567890"]}, None),
         ({}, {}, None),
     ],
 )

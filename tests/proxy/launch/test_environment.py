@@ -32,6 +32,12 @@ def test_whole_set() -> None:
     }
 
 
+@pytest.mark.parametrize(("harness", "told"), [("grok-cli", "1"), ("unknown", "1"), ("pi", None), ("", None)])
+def test_node_is_told_to_read_it_where_the_agent_does_not(harness: str, told: str | None) -> None:
+    """Others would have Node's warning on their terminal for nothing."""
+    assert agent_environment(URL, TRUST, {}, harness).get("NODE_USE_ENV_PROXY") == told
+
+
 @pytest.mark.parametrize("name", ["GIT_SSL_CAINFO", "PIP_CERT", "NIX_SSL_CERT_FILE", "AWS_CA_BUNDLE"])
 def test_tools_variables_only_where_the_caller_had_them(name: str) -> None:
     """A variable that would override the user's own configuration is set only over one of the user's."""

@@ -1,10 +1,14 @@
 """`spanlore run` becomes the agent. The daemon here is a lock and a file; no request is made."""
 
+import fcntl
 import json
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -115,6 +119,62 @@ def test_by_base_url_the_proxy_places_the_block(paths: Paths, tmp_path: Path, mo
 def test_signals_are_the_agents(paths: Paths) -> None:
     """A signal that ends the agent ends the process that the shell waits for."""
     assert run(paths, "--", "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
+
+
+ON_A_TERMINAL = """
+import os, signal, sys
+for name in ("SIGINT", "SIGTSTP", "SIGWINCH"):
+    signal.signal(getattr(signal, name), lambda number, _: print(signal.Signals(number).name, flush=True))
+print(all(os.isatty(number) for number in (0, 1, 2)), os.get_terminal_size(), flush=True)
+sys.stdin.readline()
+sys.exit(7)
+"""
+PATIENCE_S = 120.0
+
+
+def test_the_terminal_is_the_agents(paths: Paths) -> None:
+    """It has the very terminal, of that size, hears Ctrl-C, Ctrl-Z and a new size from it, and its exit code is the
+    command's."""
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (33, 77))
+
+    def take_the_terminal() -> None:
+        _unblock_signals()
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    command = [sys.executable, "-m", "spanlore", "run", "--", sys.executable, "-c", ON_A_TERMINAL]
+    agent = subprocess.Popen(
+        command,
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        env=environment(paths),
+        preexec_fn=take_the_terminal,  # noqa: PLW1509  # nowhere else can it be taken
+    )
+    os.close(its)
+    heard = b""
+
+    def until(words: bytes) -> None:
+        nonlocal heard
+        while words not in heard:
+            assert select.select([ours], [], [], PATIENCE_S)[0], heard
+            heard += os.read(ours, 4096)
+
+    try:
+        until(b"True os.terminal_size(columns=77, lines=33)")
+        os.write(ours, b"\x03")
+        until(b"SIGINT")
+        os.write(ours, b"\x1a")
+        until(b"SIGTSTP")
+        termios.tcsetwinsize(ours, (20, 60))
+        until(b"SIGWINCH")
+        os.write(ours, b"go on\n")
+        assert agent.wait(PATIENCE_S) == 7
+    finally:
+        agent.kill()
+        agent.wait()
+        os.close(ours)
 
 
 def test_broken_pipes_end_programs_as_ever(paths: Paths) -> None:

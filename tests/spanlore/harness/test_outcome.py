@@ -94,6 +94,9 @@ def test_claude_codes_shell(
         ("cline", '[{"query":"make","result":"x","success":false}]', None, ("failure", "tool_error", None)),
         ("gptme", "Ran command: `make`\n\n```stderr\nx\n```\n\nReturn code: 2\n", None, ("failure", "exit_code", 2)),
         ("gptme", "Ran command: `make`\n\n`x`\n", None, ("success", "", 0)),
+        ("grok-cli", "Command failed: make\nx", None, ("failure", "tool_error", None)),
+        ("grok-cli", "x", None, ("success", "", 0)),
+        ("kimi-code", "Wall time: 0.1 seconds\nx", None, ("success", "", 0)),
         ("unknown", '{"returncode":2,"stdout":"","stderr":"x"}', None, ("failure", "exit_code", 2)),
         ("unknown", "x\n[exit code: 0]", None, ("success", "", 0)),
         ("unknown", "x", None, ("unknown", "no_status", None)),
@@ -104,6 +107,19 @@ def test_other_agents_shells(
 ) -> None:
     """Each agent prints exit codes in its own way, or not at all."""
     assert words(verdict("make", output, is_error, harness, "bash")) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "expected"),
+    [
+        ("grep x y", "Command failed: grep x y\n", ("unknown", "no_status", None)),
+        ("grep x y", "Command failed: grep x y\ngrep: y: No such file", ("failure", "tool_error", None)),
+        ("make", "Command failed: make\n", ("failure", "tool_error", None)),
+    ],
+)
+def test_a_failure_without_a_code(command: str, output: str, expected: tuple[str, str, int | None]) -> None:
+    """Of a program that says so when it finds nothing, and printed nothing, it is none that is known."""
+    assert words(verdict(command, output, None, "grok-cli", "bash")) == expected
 
 
 @pytest.mark.parametrize(

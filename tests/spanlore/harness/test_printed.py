@@ -15,6 +15,41 @@ CODEX = (
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("Command failed: Command failed: cat x\ncat: x: none\n", Printed("cat: x: none\n", has_failed=True)),
+        ("Command failed: grep x y", Printed("", has_failed=True)),
+        ("it-works", Printed("it-works")),
+    ],
+)
+def test_grok_cli(text: str, expected: Printed) -> None:
+    """As recorded with 0.0.34: the command again, then what it printed."""
+    assert read_printed(text, "grok-cli") == expected
+
+
+KIMI = (
+    "Wall time: 0.380 seconds\n<system>ERROR: Tool execution failed.</system>\ncat: x: none\n"
+    "Command failed with exit code: 3."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (KIMI, Printed("cat: x: none", 3)),
+        ("Wall time: 0.259 seconds\nit-works\n", Printed("it-works\n")),
+        ("Wall time: 0.259 seconds", Printed("")),
+        ("<system>ERROR: Tool execution failed.</system>\nno such tool", Printed("no such tool", has_failed=True)),
+        ("it-works", Printed("it-works")),
+        ("Command failed with exit code: 3.\nsays the log", Printed("Command failed with exit code: 3.\nsays the log")),
+    ],
+)
+def test_kimi_code(text: str, expected: Printed) -> None:
+    """As recorded with 2.1: what it says stands in front and at the very end; the rest is the program's."""
+    assert read_printed(text, "kimi-code") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         (CODEX.format(code=3, output="bad\n"), Printed("bad\n", 3)),
         # only the header counts, whatever the program or its command says
         (CODEX.format(code=0, output="Process exited with code 9\n"), Printed("Process exited with code 9\n", 0)),
