@@ -15,7 +15,7 @@ from typing import Final
 from spanlore import private_file
 
 QUIET_S: Final = 3.0
-"""Whoever waits says nothing of an opening that takes no longer."""
+"""Whoever waits says nothing of an opening that takes no longer, and nothing more of it for as long."""
 
 
 @dataclass(frozen=True, slots=True)

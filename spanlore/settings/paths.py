@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from spanlore import private_file
+
 
 def user_homes(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
     """The user's home, and where programs of theirs keep their configuration (XDG)."""
@@ -178,6 +180,19 @@ class Paths:
             pass
         fresh.unlink()
         return self.token_file.read_text().strip()
+
+    def put_back(self, token: str) -> None:
+        """Makes the file hold this token again, if it is gone or another: processes that run know no other.
+
+        Raises:
+            OSError: it can't be written, or the state directory is gone.
+        """
+        try:
+            if self.token_file.read_text().strip() == token:
+                return
+        except (FileNotFoundError, UnicodeDecodeError):
+            pass
+        private_file.replace(self.token_file, token.encode())
 
     def web_login(self) -> str:
         """What the web page's URL carries: it opens the page, and the token can't be found from it."""

@@ -21,7 +21,7 @@ from spanlore.otlp.codec import encode_request
 from spanlore.settings import Paths, child_environment
 from spanlore.spans.record import SpanRecord
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 300
 PROTOBUF = "application/x-protobuf"
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from spanlore.settings import Paths, child_environment
 from support.collector_process import Reply
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 300
 
 
 class WebProcess:

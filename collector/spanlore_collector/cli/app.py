@@ -62,7 +62,7 @@ def sessions(
     import time
 
     from spanlore_collector.cli import rendering
-    from spanlore_collector.store import views
+    from spanlore_collector.store import summaries, views
 
     asked: dict[str, Any] = {
         "repository": _repository(repository),
@@ -72,11 +72,14 @@ def sessions(
     }
     with _store() as store:
         rows = views.list_sessions(store, limit=limit, **asked)
+        if len(rows) < limit and not asked.pop("only_failed"):
+            # They are older than the others, as a rule: looked for only where there is room for them.
+            rows += summaries.past_sessions(store, limit=limit - len(rows), **asked)
     if as_json:
         _print_json(rows)
     elif rows:
         show(rendering.session_table(rows, time.time_ns()))
-    elif any(asked.values()):
+    elif failed or any(asked.values()):
         tell("No sessions like that. `spanlore sessions` shows all.")
     else:
         tell("No sessions yet. Start one with: spanlore run -- claude")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from spanlore.figures import cost, count, distinct, duration, one_line, several, short_count
+from spanlore.figures import UNKNOWN, cost, count, distinct, duration, one_line, several, short_count
 from spanlore_collector.store.session_tree import ChatNode, Placement, ToolNode, TurnNode, placements
 from spanlore_collector.store.views import Row
 
@@ -42,8 +42,11 @@ def session_table(rows: Iterable[Row], now_ns: int) -> Table:
             row["session_id"][:size],
             day_and_time(row["start_time_ns"], now_ns),
             (row["repository"] or "–").rpartition("/")[2],
-            str(row["turns"]),
-            Text(f"{row['tool_calls']}" + (f" {failures}✗" if failures else ""), "red" if failures else ""),
+            UNKNOWN if row.get("is_past") else str(row["turns"]),
+            # Of a session that is past its days the summary is left.
+            Text("past", "dim")
+            if row.get("is_past")
+            else Text(f"{row['tool_calls']}" + (f" {failures}✗" if failures else ""), "red" if failures else ""),
             short_count(_sum(row["input_tokens"], row["output_tokens"])),
             cost(row["cost_usd"]),
             one_line(row.get("title") or row.get("prompt"), 60),

@@ -97,6 +97,38 @@ WHERE session_id = {{session:String}}
     return next(iter(source.rows(sql, {"session": session_id})), None)
 
 
+def as_session(kept: Row) -> Row:
+    """A kept summary in the columns of `sessions`, for where the session itself is past its days: what was counted in
+    it is not known any more, and told as nothing."""
+    return {
+        **{name: kept[name] for name in ("session_id", "harness", "repository", "branch")},
+        **{name: int(kept[name]) for name in ("start_time_ns", "end_time_ns")},
+        "title": kept["goal"],
+        **dict.fromkeys(("inferences", "tool_calls", "failures", "turns"), 0),
+        **dict.fromkeys(("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd")),
+        "is_past": True,
+    }
+
+
+def past_sessions(
+    source: RowSource, *, limit: int, repository: str = "", agent: str = "", since_ns: int = 0
+) -> list[Row]:
+    """Sessions of which only the summary is left, as `as_session` gives them, newest first; filtered as
+    `views.list_sessions` is."""
+    sql = f"""
+SELECT * FROM
+(
+    SELECT {_COLUMNS} FROM session_summaries
+    WHERE session_id NOT IN (SELECT session_id FROM session_facts)
+      AND ({{repository:String}} = '' OR position(repository, {{repository:String}}) > 0)
+      AND ({{agent:String}} = '' OR harness = {{agent:String}})
+      AND end_time >= fromUnixTimestamp64Nano({{since:Int64}}) {_EACH}
+)
+ORDER BY start_time_ns DESC, session_id LIMIT {{limit:UInt32}}"""
+    asked = {"repository": repository, "agent": agent, "since": since_ns, "limit": limit}
+    return [as_session(row) for row in source.rows(sql, asked)]
+
+
 def summaries_of(source: RowSource, repository: str, branch: str = "", limit: int = MAX_SESSIONS) -> list[Row]:
     """The newest summaries of a repository, and of a branch where one is named; oldest first."""
     sql = f"""

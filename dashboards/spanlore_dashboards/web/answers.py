@@ -128,11 +128,24 @@ class Turn(Answer):
     tools: list[ToolCall] = Field(default=[], description="Calls whose model call was not captured")
 
 
+class Left(Answer):
+    """What is kept of a session for good."""
+
+    goal: str = Field(description="What a person asked first")
+    text: str = Field(description="All of it, as people read it")
+    parts: dict[str, Any] = Field(description="All of it, for programs")
+
+
 class SessionTree(Answer):
     """A session with all its turns."""
 
     session: Session
     turns: list[Turn]
+    summary: Left | None = Field(
+        None,
+        description="Where what was said is past its days: what is left of it. Without turns the session is past them "
+        "too, and what was counted in it is not known any more",
+    )
 
 
 class Part(Answer):

@@ -20,6 +20,7 @@ from spanlore.redaction.redact import Redactor
 from spanlore_collector.store.api_client import RequestRefusedError, VersionConflictError
 from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_collector.store.session_tree import ToolNode, TurnNode, placements
+from spanlore_collector.store.summaries import as_session, what_is_left
 from spanlore_dashboards.web import answers, health, memory_reading, one_session
 from spanlore_dashboards.web.costs import CostFilter, read_costs, today
 from spanlore_dashboards.web.effects import read_opportunities
@@ -135,11 +136,18 @@ class Api:
     async def session(self, request: web.Request) -> BaseModel:
         """A session's tree."""
         session_id = _named(request, "id")
-        found = await self._site.asking.read(lambda reader: one_session.read_session(reader, session_id))
-        if found is None:
+        found, left = await asyncio.gather(
+            self._site.asking.read(lambda reader: one_session.read_session(reader, session_id)),
+            self._site.asking.read(lambda reader: what_is_left(reader, session_id)),
+        )
+        if found is not None:
+            row, turns = {**found.row, "models": found.models}, [_turn(turn) for turn in found.turns]
+        elif left is not None:
+            row, turns = as_session(left), []
+        else:
             raise web.HTTPNotFound(text=f"there is no session {session_id}")
-        row = {**found.row, "models": found.models}
-        return answers.SessionTree.model_validate({"session": row, "turns": [_turn(turn) for turn in found.turns]})
+        summary = {**left, "parts": orjson.loads(left["json"])} if left else None
+        return answers.SessionTree.model_validate({"session": row, "turns": turns, "summary": summary})
 
     async def span(self, request: web.Request) -> BaseModel:
         """A span."""

@@ -111,7 +111,7 @@ class _Patience:
         if doing is not None:
             self._end = now + self._patience_s
             if now > self._quiet_until and str(doing) != self._told:
-                self._told = str(doing)
+                self._told, self._quiet_until = str(doing), now + opening.QUIET_S
                 self._tell(f"the collector is {doing}")
         return now > self._end
 

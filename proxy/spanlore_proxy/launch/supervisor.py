@@ -39,6 +39,8 @@ GIVE_UP_AFTER: Final = 4
 LEFTOVER_PATIENCE_S: Final = 12.0
 """The leash takes up to 8 s to end the processes of a supervisor that was killed."""
 
+KEEP_S: Final = 1.0
+"""How often it is looked whether the token's file is what it was."""
 WEB: Final = "web"
 """The process whose port is `web.port`."""
 WEB_TRIES: Final = 200
@@ -152,6 +154,7 @@ class Supervisor:
             child.start()
         health = asyncio.create_task(self._wait_for_health(self._ports))
         stopping = asyncio.create_task(self._stop.wait())
+        keeping = asyncio.create_task(_keep_token(self._paths, self._paths.token()))
         try:
             await asyncio.wait([health, stopping], return_when=asyncio.FIRST_COMPLETED)
             if health.done():
@@ -163,9 +166,9 @@ class Supervisor:
             await stopping
             log.info("stopping")
         finally:
-            for task in (health, stopping):
+            for task in (health, stopping, keeping):
                 task.cancel()
-            await asyncio.gather(health, stopping, return_exceptions=True)
+            await asyncio.gather(health, stopping, keeping, return_exceptions=True)
 
     async def _end_all(self) -> None:
         # The reverse of starting.
@@ -197,7 +200,7 @@ class Supervisor:
                 end, progress = time.monotonic() + START_DEADLINE_S, now
             doing = str(now[0]) if now else ""
             if doing not in ("", told) and time.monotonic() - began > opening.QUIET_S:
-                told = doing
+                told, began = doing, time.monotonic()
                 self._tell(f"the collector is {told}")
             for name, port in list(waiting.items()):
                 if await answers(port, "/healthz" if name == "collector" else None):
@@ -268,6 +271,15 @@ async def end_leftovers(children: Sequence[ChildState], patience_s: float = LEFT
         log.warning("killing pid %s, left behind by a daemon that was killed", process.pid)
         with suppress(psutil.Error):
             process.kill()
+
+
+async def _keep_token(paths: Paths, token: str) -> None:
+    """A token whose file was removed would be made anew by the next process or command that needs one, and refused by
+    those that run already."""
+    while True:
+        with suppress(OSError):
+            paths.put_back(token)
+        await asyncio.sleep(KEEP_S)
 
 
 def _progress(paths: Paths) -> tuple[opening.Opening, int] | None:

@@ -3,6 +3,7 @@ import json
 import sys
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -174,6 +175,31 @@ def test_a_session_past_its_days_is_its_summary(app: typer.Typer, collector: Col
     )
     assert "feed the ibex" in CliRunner().invoke(app, ["search", mark]).output
     assert exported.exit_code == 1 and "only its summary is left" in exported.stderr
+
+
+def test_sessions_past_their_days_are_listed(app: typer.Typer, collector: CollectorProcess) -> None:
+    """Said to be past, behind those that are not; none of them failed, as far as anybody knows."""
+    repository = f"example.org/{uuid.uuid4().hex}"
+    times = {"start_time_ns": 10**18, "end_time_ns": 10**18 + 10**10}
+    rows = [
+        {"session_id": f"listed-{number}", **times, "steps": 9, "text": "x", "json": "{}", "goal": "feed the gnu"}
+        | {"repository": repository, "harness": "codex"}
+        for number in range(2)
+    ]
+    MemoryClient(collector.url, collector.token).keep_summaries(rows)
+
+    def listed(*words: str) -> list[dict[str, Any]]:
+        found = CliRunner().invoke(app, ["sessions", "--repo", repository, *words, "--json"])
+        return list(json.loads(found.output))
+
+    assert [(row["session_id"], row["title"], row["is_past"]) for row in listed()] == [
+        ("listed-0", "feed the gnu", True),
+        ("listed-1", "feed the gnu", True),
+    ]
+    assert len(listed("--limit", "1")) == 1
+    assert listed("--failed") == listed("--agent", "pi") == listed("--since", "7d") == []
+    shown = CliRunner().invoke(app, ["sessions", "--repo", repository]).output
+    assert " past " in shown and "feed the gnu" in shown
 
 
 @pytest.mark.parametrize(

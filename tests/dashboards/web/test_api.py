@@ -8,6 +8,8 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from spanlore_collector.store.api_client import MemoryClient
+from support.collector_process import CollectorProcess
 from support.web_process import WebProcess
 from support.web_site import told_site
 from support.web_story import SESSION, WebStory
@@ -24,6 +26,19 @@ def test_sessions(site: WebProcess) -> None:
     assert [session["session_id"] for session in listed["sessions"]] == [SESSION]
     assert tree["turns"][0]["chats"][0]["tools"][2]["turns"][0]["chats"][0]["call_class"] == "subagent"
     assert tree["turns"][0]["chats"][0]["placements"][1]["state"] == "withheld"
+
+
+def test_a_session_past_its_days(site: WebProcess, web_collector: CollectorProcess) -> None:
+    """What is left of it, and that it is past them; one that never was is 404."""
+    row = {"session_id": "past-api", "goal": "groom the okapi", "start_time_ns": 10**18, "end_time_ns": 10**18 + 1}
+    row |= {"repository": "example.org/zoo", "steps": 3, "text": "Goal: groom", "json": '{"goal": "groom"}'}
+    MemoryClient(web_collector.url, web_collector.token).keep_summaries([row])
+    tree = site.api("/sessions/past-api").json()
+
+    assert (tree["turns"], tree["session"]["title"]) == ([], "groom the okapi")
+    assert tree["summary"] == {"goal": "groom the okapi", "text": "Goal: groom", "parts": {"goal": "groom"}}
+    assert site.api(f"/sessions/{SESSION}").json()["summary"] is None
+    assert site.api("/sessions/never-was").status == 404
 
 
 def test_a_span(site: WebProcess, story: WebStory) -> None:
