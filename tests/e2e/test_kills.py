@@ -36,8 +36,8 @@ MOST_ANSWERS = 60
 """Between one kill and the next, and after the last: a random number up to this."""
 THINK_S = 0.03
 """Agents run tools between their requests."""
-PATIENCE_S = 120.0
-"""Without any progress at all, on a machine that may have much else to do."""
+PATIENCE_S = 300.0
+"""Without any progress at all, on a machine that may have much else to do; clients wait as long for an answer."""
 NOTED_S = 0.5
 """Between an event and the note of it, in the threads of a busy test."""
 DOUBLED = {
@@ -57,7 +57,8 @@ class Work:
 
     answered: dict[str, float] = field(default_factory=dict)
     """The provider's request id → when its answer was complete."""
-    failed: list[float] = field(default_factory=list)
+    failed: list[tuple[float, float]] = field(default_factory=list)
+    """When a request began that failed, and when it had."""
     failures: list[str] = field(default_factory=list)
     """What they saw, for people."""
     kills: list[tuple[float, str]] = field(default_factory=list)
@@ -75,12 +76,13 @@ class Work:
 
 def keep_asking(stage: Stage, work: Work, port: int = 0) -> None:
     """A client that says the next thing as soon as the last is answered, and again what failed."""
-    client, said = ProxiedClient(stage.paths, port=port), ["go"]
+    client, said = ProxiedClient(stage.paths, port=port, patience_s=PATIENCE_S), ["go"]
     while not work.is_over:
+        began_s = time.time()
         try:
             response = client.infer(*said, stream=True)
         except OSError as error:
-            work.failed.append(time.time())
+            work.failed.append((began_s, time.time()))
             work.failures.append(repr(error))
             continue
         # What was cut before its end was not answered, even where only the end of the stream was missing.
@@ -89,7 +91,7 @@ def keep_asking(stage: Stage, work: Work, port: int = 0) -> None:
             said += ["ok", f"on {len(said)}"]
             time.sleep(THINK_S)
         else:
-            work.failed.append(time.time())
+            work.failed.append((began_s, time.time()))
             work.failures.append(f"{response.status} {response.body[-200:]!r}")
 
 
@@ -162,7 +164,13 @@ def test_kills_cost_only_what_was_under_way() -> None:
             f"{len(stored(store) - answered)} more stored, {len(work.failed)} failed; {told(stage)}"
         )
         assert not missing, f"{len(missing)} of {len(answered)} did not come; {told(stage)}"
-        assert all(any(killed - NOTED_S <= time_s <= killed + 5 for killed in kills) for time_s in work.failed)
+        # Under way when a proxy was killed, however long the machine took to tell its client so.
+        stray = [
+            request
+            for request in work.failed
+            if not any(request[0] - NOTED_S <= killed <= request[1] + NOTED_S for killed in kills)
+        ]
+        assert not stray, f"{stray} {work.failures[-5:]}"
         # One request a client can be under way in each proxy that is killed; a connection may be tried once more.
         assert len(work.failed) <= 2 * CLIENTS * len(kills)
         for table, key in DOUBLED.items():
@@ -198,7 +206,7 @@ def test_a_killed_supervisor_is_replaced_while_agents_work() -> None:
             work.go_on(20)
             os.kill(before.pid, signal.SIGKILL)
             work.go_on(20)
-            assert wait_until(lambda: running_daemon(stage.paths) is not None, 60)
+            assert wait_until(lambda: running_daemon(stage.paths) is not None, PATIENCE_S)
             work.go_on(20)
         finally:
             work.is_over = True
@@ -210,10 +218,10 @@ def test_a_killed_supervisor_is_replaced_while_agents_work() -> None:
         assert after.clickhouse_port == before.clickhouse_port
         assert work.failures == []
         store = StoreView(stage.paths)
-        assert wait_until(lambda: work.answered.keys() <= stored(store)), "captured exchanges are lost"
+        assert wait_until(lambda: work.answered.keys() <= stored(store), PATIENCE_S), "captured exchanges are lost"
 
         (stage.paths.runs_dir / f"{run.run_id}.json").unlink()
         os.kill(after.pid, signal.SIGKILL)
         pids = [child.pid for child in after.processes]
-        assert wait_until(lambda: not any(map(psutil.pid_exists, pids)), 30)
+        assert wait_until(lambda: not any(map(psutil.pid_exists, pids)), PATIENCE_S)
         assert running_daemon(stage.paths) is None

@@ -25,12 +25,14 @@ class ProxiedClient:
     session_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     port: int = 0
     """Of the proxy, as an agent was told when it began; 0 looks it up each time."""
+    patience_s: float = 30
+    """How long it waits for anything at all; agents wait for minutes."""
 
     def connect(self) -> http.client.HTTPSConnection:
         """A connection to the API's host through the tunnel, trusting only the proxy's authority."""
         port = self.port or json.loads(self.paths.daemon_file.read_bytes())["proxy_port"]
         trust = ssl.create_default_context(cafile=str(self.paths.ca_cert))
-        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=trust)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=self.patience_s, context=trust)
         connection.set_tunnel(HOST)
         return connection
 
