@@ -38,7 +38,7 @@ from spanlore_collector.ingest.selfmetrics import SelfMetrics
 from spanlore_collector.store.backfill import BackFill
 from spanlore_collector.store.client import Store, is_out_of_memory, store_of
 from spanlore_collector.store.memories import MemoryTable
-from spanlore_collector.store.migrate import migrate
+from spanlore_collector.store.migrate import migrate, refuse_without_room
 from spanlore_collector.store.retention import Retention, apply_retention, bound_merges
 from spanlore_collector.store.sessions import SessionPool
 from spanlore_collector.store.writer import Writer
@@ -109,6 +109,8 @@ class Service:
             await asyncio.to_thread(_use_own_temporary_files, self._paths.state_dir / "collector-tmp")
         client = await asyncio.to_thread(self._store.connect, database="default")
         cluster = self._settings.collector.cluster
+        if self._store.path:
+            await asyncio.to_thread(refuse_without_room, client, self._store.database, self._store.path)
         applied = await _patiently(migrate, client, self._store.database, cluster, _upgrade_teller(told))
         if self._store.path:
             await _patiently(bound_merges, client)

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +85,28 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         # And what was stored is whole for the next process.
         with CollectorProcess(disk / "state") as collector:
             each_once(collector, len(spans))
+
+
+def test_a_full_disk_leaves_an_old_store_as_it_is(tmp_path: Path) -> None:
+    """A new version begins nothing that it has no room for, says so, and finds all of it once there is room."""
+    with small_disk(tmp_path / "disk", 64) as disk:
+        make = [sys.executable, "-m", "support.older_store", str(disk / "state" / "store"), "60", "90", "92"]
+        (disk / "state").mkdir()
+        subprocess.run(make, env=child_environment({"PYTHONPATH": str(Path(__file__).parents[1])}), check=True)
+        ballast = disk / "ballast"
+        with pytest.raises(OSError, match="No space"):
+            _write_without_end(ballast)
+        with ballast.open("r+b") as file:
+            # Enough to start with, and not for tables.
+            file.truncate(ballast.stat().st_size - 8 * 1024**2)
+        refused = CollectorProcess(disk / "state")
+        refused.launch()
+
+        assert refused.wait(300) == 1
+        assert "MB are free" in "".join(refused.log)
+        ballast.unlink()
+        with CollectorProcess(disk / "state") as collector:
+            assert collector.rows("SELECT count() FROM otel_traces") == [60]
 
 
 def test_a_read_only_store_is_told(tmp_path: Path) -> None:

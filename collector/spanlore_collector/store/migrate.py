@@ -8,12 +8,15 @@ has, or nothing. They make tables and move no rows, which takes its time: see `b
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from pathlib import Path
 
 from clickhouse_connect.driver.client import Client
 
 from spanlore_collector.store.backfill import set_aside, show_both
+from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_collector.store.cluster import on_cluster, statements_for
 
 TEXTS = "0041_texts"
@@ -56,6 +59,28 @@ def migrate(
             show_both(client)
         client.insert("migrations", [[name]], column_names=["name"])
     return [name for name, _ in waiting]
+
+
+MIN_ROOM_BYTES = 32 * 1024**2
+"""Many times what the tables' descriptions take."""
+
+
+def refuse_without_room(client: Client, database: str, folder: Path) -> None:
+    """For the embedded engine, before `migrate`: on a full disk it writes empty descriptions of tables over those that
+    were there, without an error, and can't open the store any more.
+
+    Raises:
+        StoreUnavailableError: there is something to migrate and no room for it.
+    """
+    asked = "SELECT count() FROM system.tables WHERE database = {database:String} AND name = 'migrations'"
+    is_there = client.query(asked, {"database": database}).result_rows[0][0]
+    rows = client.query(f"SELECT name FROM `{database}`.migrations").result_rows if is_there else ()
+    known, free = {row[0] for row in rows}, shutil.disk_usage(folder).free
+    if free < MIN_ROOM_BYTES and any(name not in known for name, _ in migrations()):
+        raise StoreUnavailableError(
+            f"only {free // 10**6} MB are free for {folder}, and the store has to be brought to this version: make "
+            f"room ({MIN_ROOM_BYTES // 10**6} MB at least). It was left as it is."
+        )
 
 
 def applied(client: Client) -> set[str]:
