@@ -21,6 +21,8 @@ from spanlore_extractor.memories.wording import MAX_TEXT_CHARS
 FORMAT: Final = "spanlore memories"
 VERSION: Final = 1
 ACTOR: Final = "user"
+_SAID: Final = ("text", "why", "subject", "slot", "value", "note")
+"""Fields in which somebody's words stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def _refusal(memory: Memory, redactor: Redactor) -> str:
         return "its id is not that of what it says"
     if not memory.scope or not memory.text.strip() or len(memory.text) > MAX_TEXT_CHARS:
         return "it has no scope, no text, or too much of it"
-    if redactor.redact(f"{memory.text}\n{memory.why}").count:
+    if redactor.redact("\n".join(getattr(memory, name) for name in _SAID)).count:
         return "a secret stands in it"
     return "a refusal, not a fact" if is_refusal(memory.text) else ""
 
@@ -100,8 +102,8 @@ def _memory(number: int, line: str) -> Memory:
     data = _json(number, line)
     try:
         memory = memory_from_json(data)
-        typed = isinstance(memory.text, str) and isinstance(memory.scope, str) and isinstance(memory.why, str)
-        if not typed or not all(isinstance(item, int | float) for item in (memory.alpha, memory.beta)):
+        is_text = all(isinstance(getattr(memory, name), str) for name in ("scope", *_SAID))
+        if not is_text or not all(isinstance(item, int | float) for item in (memory.alpha, memory.beta)):
             raise ValueError("a field has the wrong type")
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"line {number} is no memory ({error})") from None

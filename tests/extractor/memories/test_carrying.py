@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from spanlore.memory.memory import Memory, Status
+from spanlore.memory.memory import Memory, Status, memory_id
 from spanlore.memory.stated import remember
 from spanlore.redaction.redact import Redactor
 from spanlore_extractor.memories.carrying import Taken, from_lines, take, to_lines
@@ -69,6 +69,17 @@ def test_what_is_refused(change: dict[str, str], reason: str) -> None:
 
     assert len(result.operations) == 1
     assert reason in result.refused[0][1]
+
+
+@pytest.mark.parametrize("field", ["text", "why", "subject", "slot", "value", "note"])
+def test_no_field_brings_a_secret(field: str) -> None:
+    """Whatever of a memory is kept, shown or searched; its id is that of what it says."""
+    changed = replace(memories()[1], **{field: "the key is AKIA" + "IOSFODNN7EXAMPLQ"})  # type: ignore[arg-type]  # texts
+    key = memory_id(changed.scope, changed.kind, changed.subject, changed.slot, changed.value, changed.harness)
+    result = taken([replace(changed, id=key)])
+
+    assert result.operations == ()
+    assert [reason for _, reason in result.refused] == ["a secret stands in it"]
 
 
 @pytest.mark.parametrize(
