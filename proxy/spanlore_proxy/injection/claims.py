@@ -5,7 +5,7 @@ A rule is taken apart into clauses; of each the words that carry it, without end
 four or more all but one) makes it if it is negated just as much, else it makes the opposite one; so "the database must
 not be mocked in tests" says the same, and "you may mock the database in tests" contradicts it. A sentence that holds
 fewer is about something else: nothing here knows that a pipe is a tube. A claim of one word is none: it stands in any
-text by chance.
+text by chance; nor is a clause with a command in it, of which the command is what counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CLAUSE: Final = re.compile(
     r"[.;:!?()\n。；]|,(?!\w)|\s[–—]\s|\b(?=(?:never|not|instead of|rather than|but|nie|niemals)\s+\w+\s*(?:$|[.,;)]))"
 )
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|\Z)|\n|[。；;]")
-_FILLERS: Final = frozenset({"never", "always", "everywhere", "every", "ever", "please", "write", "must", "under"})
+_FILLERS: Final = frozenset({"never", "alway", "everywhere", "every", "ever", "please", "write", "must", "under"})
 """Terms that carry nothing."""
 _ENDINGS: Final = ("ations", "ation", "ing", "ed")
 MIN_ROOT: Final = 3
@@ -63,7 +63,7 @@ def claims_of(rule: str) -> tuple[Claim, ...]:
 
 def _claims(rule: str) -> Iterator[Claim]:
     for clause in _CLAUSE.split(rule):
-        if not clause:
+        if not clause or "`" in clause:
             continue
         words = {_root(term) for term in terms(clause) if term not in _FILLERS and not _NEGATED.fullmatch(term)}
         if len(words) >= MIN_WORDS and not _NO_CLAIM.search(clause.casefold()):

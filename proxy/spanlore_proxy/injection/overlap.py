@@ -6,8 +6,8 @@ space evened out; nothing here judges meaning.
 
 A memory counts as said when its text, or the user's words it was made of, stand anywhere in the system prompt or in the
 messages before the first answer; or when the value it teaches (a command, a path) stands in the *project's* part of
-them; or when that part makes all claims of a person's rule (`claims`), or orders and refuses the same things. The
-harness's own system prompt is full of example commands, so a value found there says nothing.
+them; or when its files make all claims of a person's rule (`claims`). The harness's own system prompt is full of
+example commands, so a value found there says nothing.
 
 A memory counts as contradicted when the project's part refuses what it recommends ("never use `npm`", for `npm test`
 too), or orders what it refuses ("run `npm test`" where the memory says that this fails, or "pnpm, not npm"), or its
@@ -115,7 +115,7 @@ class Said:
         form = _recommended(memory)
         if len(form) >= MIN_VALUE_CHARS and self._project.holds(form):
             return True
-        return memory.source in _QUOTED and (self._claims(memory) is True or self._rules(memory))
+        return memory.source in _QUOTED and self._claims(memory) is True
 
     def contradicts(self, memory: Memory) -> bool:
         """Whether the project's files or the user's prompt say the opposite."""
@@ -133,19 +133,11 @@ class Said:
         return any(map(self._refuses, heads)) or any(self._files.gives(thing) for thing in refused - wanted if wanted)
 
     def _claims(self, memory: Memory) -> bool | None:
-        """Whether the project says what a person's rule claims; False: the opposite of some of it; None: neither."""
-        stands = [self._project.stand_of(claim) for claim in claims_of(memory.why or memory.value)]
+        """Whether the files say what a person's rule claims; False: the opposite of some of it; None: neither."""
+        stands = [self._files.stand_of(claim) for claim in claims_of(memory.why or memory.value)]
         if False in stands:
             return False
         return True if stands and None not in stands else None
-
-    def _rules(self, memory: Memory) -> bool:
-        """Whether the project refuses what a person's rule refuses, or orders what it orders."""
-        wanted, refused = _stances(memory.text, "")
-        text = self._project
-        if refused:
-            return all(text.matches(_negation(thing), thing) or text.bans(thing) for thing in refused)
-        return bool(wanted) and all(text.matches(_ORDER, thing) for thing in wanted)
 
     def _refuses(self, head: str) -> bool:
         """Whether a program is refused; asked once of each, since many memories are about the same few."""

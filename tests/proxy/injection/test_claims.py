@@ -17,7 +17,7 @@ def test_a_rule_is_taken_apart() -> None:
     assert claims_of("Amounts are integer cents everywhere, never floats") == (
         Claim(("integer", "amount", "cent"), False),
     )
-    assert claims_of("Use pnpm") == claims_of("") == ()
+    assert claims_of("Use pnpm") == claims_of("") == claims_of("Always run the tests with `make check`") == ()
 
 
 @pytest.mark.parametrize(

@@ -137,17 +137,17 @@ PAIRS: list[tuple[str, Memory, str]] = [
     ("Use spaces, not tabs.", TABS, "contradicted"),
     ("Never use tabs.", TABS, "contradicted"),
     ("Tabs are shown four wide.", TABS, ""),
-    ("Use pnpm, not npm.", INSTEAD, "said"),
+    ("Use pnpm, not npm.", INSTEAD, ""),
     ("Use npm instead of pnpm.", INSTEAD, "contradicted"),
     ("Prefer yarn over npm.", INSTEAD, ""),
     ("Always use npm.", INSTEAD, "contradicted"),
     ("Use npm scripts (`npm run build`).", INSTEAD, "contradicted"),
     ("Never mock the database.", MOCK, ""),
     ("Mock the database in unit tests.", MOCK, "contradicted"),
-    ("Don't use console.log, use the logger.", LOGGER, "said"),
+    ("Don't use console.log, use the logger.", LOGGER, ""),
     ("console.log is fine in scripts.", LOGGER, ""),
     ("Use `console.log` for debugging.", CONSOLE, "contradicted"),
-    ("Avoid `any`; use `unknown`.", UNKNOWN, "said"),
+    ("Avoid `any`; use `unknown`.", UNKNOWN, ""),
     ("Use `any` sparingly.", UNKNOWN, "contradicted"),
     ("You may use `any` in tests.", UNKNOWN, "contradicted"),
     ("IMPORTANT: never push to main.", PUSH, "said"),
@@ -211,7 +211,7 @@ def test_looking_for_contradictions_compiles_no_patterns(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("pairs", "right", "objected"),
-    [(TUNED, 40, 0), (UNSEEN, 38, 1)],
+    [(TUNED, 36, 0), (UNSEEN, 36, 1)],
     ids=["tuned", "unseen"],
 )
 def test_other_words_other_languages_tables(pairs: list[tuple[str, Memory, str]], right: int, objected: int) -> None:
@@ -226,3 +226,18 @@ def test_other_words_other_languages_tables(pairs: list[tuple[str, Memory, str]]
 
     assert as_read >= right
     assert without_ground <= objected
+
+
+@pytest.mark.parametrize(
+    "words", ["No, always run the tests with `make check` in this repository.", "Run the tests before you commit."]
+)
+def test_a_task_says_no_rule(words: str) -> None:
+    """That a prompt asks for tests does not tell how they are run."""
+    prompt = "Run the tests of this project, check them, commit, and tell me whether they pass."
+
+    assert Said([], [prompt]).objection(rule(words)) == ""
+
+
+def test_a_prompt_that_tells_of_a_breach_denies_no_rule() -> None:
+    """Only files do."""
+    assert Said([], ["The tests that mock the database fail. Why?"]).objection(MOCK) == ""
