@@ -1,5 +1,9 @@
 """A collector of its own with as many spans as asked for: numbers and names as in real sessions, no content, since no
-panel reads any."""
+panel reads any.
+
+From `COPIED_FROM` sessions on, those of the first and of the last day go the collector's own way, and the days between
+are copies of the first that the engine makes (`spanlore_collector.bench.filling`): sending 10,000 took two minutes.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,7 @@ LONG: Final = "bench-long"
 TURN_STEPS: Final = 20
 DAYS: Final = 30
 START_WITHIN_S: Final = 90
+COPIED_FROM: Final = 1_000
 _AGENTS: Final = ("claude-code", "codex", "opencode", "gemini-cli")
 _MODELS: Final = ("claude-sonnet-4-5", "gpt-5.1-codex", "claude-haiku-4-5", "gemini-2.5-pro")
 _PROGRAMS: Final = ("pytest", "git", "make", "npm", "cargo", "rg", "python3", "docker")
@@ -51,6 +56,25 @@ class Filled:
     """Of the collector."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Door:
+    """A running collector."""
+
+    url: str
+    clickhouse_url: str
+    token: str
+    pid: int
+    pool: urllib3.PoolManager
+
+    def send(self, spans: Sequence[SpanRecord]) -> None:
+        """Has it store them."""
+        headers = {**self.pool.headers, "Content-Type": "application/x-protobuf"}
+        body = encode_request(list(spans))
+        answer = self.pool.request("POST", f"{self.url}/v1/traces", body=body, headers=headers)
+        if answer.status != 200:
+            raise RuntimeError(f"the collector answers {answer.status}: {answer.data[:300]!r}")
+
+
 @contextmanager
 def filled(folder: Path, spans: int, more: Sequence[SpanRecord] = ()) -> Iterator[Filled]:
     """A collector whose state is below `folder`, until the block ends; it has `more` spans, too.
@@ -58,43 +82,42 @@ def filled(folder: Path, spans: int, more: Sequence[SpanRecord] = ()) -> Iterato
     Raises:
         RuntimeError: it does not start, or refuses spans.
     """
-    ports = _free_ports(2)
-    environment = child_environment(
-        {
-            "SPANLORE_STATE_DIR": str(folder / "state"),
-            "SPANLORE_CONFIG_DIR": str(folder / "config"),
-            "SPANLORE_COLLECTOR_PORT": str(ports[0]),
-            "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": str(ports[1]),
-        },
-        ("SPANLORE_",),
-    )
-    paths = Paths.from_environ(environment)
-    paths.ensure()
-    with (folder / "collector.log").open("wb") as log:
-        process = subprocess.Popen([sys.executable, "-m", "spanlore_collector"], env=environment, stderr=log)
-    try:
-        pool = urllib3.PoolManager(headers={"Authorization": f"Bearer {paths.token()}"}, retries=False, timeout=120)
-        url = f"http://127.0.0.1:{ports[0]}"
-        _wait(pool, f"{url}/healthz", process, folder / "collector.log")
-        now_ns = time.time_ns()
-        sessions = max(spans // SPANS_OF_A_SESSION, 1)
-        for low in range(0, sessions, SESSIONS_A_REQUEST):
-            numbers = range(low, min(low + SESSIONS_A_REQUEST, sessions))
-            _send(pool, url, [span for number in numbers for span in session(number, sessions, now_ns)])
+    now_ns, sessions = time.time_ns(), max(spans // SPANS_OF_A_SESSION, 1)
+    sent = range(sessions)
+    if sessions >= COPIED_FROM:
+        a_day = sessions // DAYS
+        with _collector(folder) as door:
+            _fill(door, range(a_day), sessions, now_ns)
+        _copy(folder, a_day * (DAYS - 1) * SPANS_OF_A_SESSION)
+        sent = range(a_day * (DAYS - 1), sessions)
+    with _collector(folder) as door:
+        _fill(door, sent, sessions, now_ns)
         for low in range(0, len(more), SPANS_A_REQUEST):
-            _send(pool, url, list(more[low : low + SPANS_A_REQUEST]))
+            door.send(more[low : low + SPANS_A_REQUEST])
         yield Filled(
-            clickhouse_url=f"http://127.0.0.1:{ports[1]}",
-            token=paths.token(),
+            clickhouse_url=door.clickhouse_url,
+            token=door.token,
             now_ns=now_ns,
             spans=sessions * SPANS_OF_A_SESSION,
             session=_session_id(sessions - 1),
             trace=_bytes(sessions - 1, "trace", 16).hex(),
-            pid=process.pid,
+            pid=door.pid,
         )
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
+
+
+def _fill(door: _Door, numbers: range, sessions: int, now_ns: int) -> None:
+    for low in range(numbers.start, numbers.stop, SESSIONS_A_REQUEST):
+        together = range(low, min(low + SESSIONS_A_REQUEST, numbers.stop))
+        door.send([span for number in together for span in session(number, sessions, now_ns)])
+
+
+def _copy(folder: Path, spans: int) -> None:
+    """Has the engine copy what the store holds, a day later each, until there are so many spans."""
+    store = str(Paths(folder / "config", folder / "state").store_dir)
+    command = [sys.executable, "-m", "spanlore_collector.bench.filling", store, str(spans)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the store can't be copied: {done.stderr[-1000:]}")
 
 
 def session(number: int, sessions: int, now_ns: int) -> list[SpanRecord]:
@@ -264,11 +287,32 @@ def _bytes(number: int, what: str, size: int) -> bytes:
     return hashlib.blake2b(f"{number} {what}".encode(), digest_size=size).digest()
 
 
-def _send(pool: urllib3.PoolManager, url: str, spans: list[SpanRecord]) -> None:
-    headers = {**pool.headers, "Content-Type": "application/x-protobuf"}
-    answer = pool.request("POST", f"{url}/v1/traces", body=encode_request(spans), headers=headers)
-    if answer.status != 200:
-        raise RuntimeError(f"the collector answers {answer.status}: {answer.data[:300]!r}")
+@contextmanager
+def _collector(folder: Path) -> Iterator[_Door]:
+    """A collector whose state is below `folder`, until the block ends."""
+    ports = _free_ports(2)
+    environment = child_environment(
+        {
+            "SPANLORE_STATE_DIR": str(folder / "state"),
+            "SPANLORE_CONFIG_DIR": str(folder / "config"),
+            "SPANLORE_COLLECTOR_PORT": str(ports[0]),
+            "SPANLORE_COLLECTOR_CLICKHOUSE_PORT": str(ports[1]),
+        },
+        ("SPANLORE_",),
+    )
+    paths = Paths.from_environ(environment)
+    paths.ensure()
+    with (folder / "collector.log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, "-m", "spanlore_collector"], env=environment, stderr=log)
+    try:
+        token = paths.token()
+        pool = urllib3.PoolManager(headers={"Authorization": f"Bearer {token}"}, retries=False, timeout=120)
+        urls = [f"http://127.0.0.1:{port}" for port in ports]
+        _wait(pool, f"{urls[0]}/healthz", process, folder / "collector.log")
+        yield _Door(urls[0], urls[1], token, process.pid, pool)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
 
 
 def _wait(pool: urllib3.PoolManager, url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import urllib3
 
-from spanlore_dashboards.bench.filling import LONG, SPANS_OF_A_SESSION, filled, long_session, session
+from spanlore_dashboards.bench.filling import COPIED_FROM, DAYS, LONG, SPANS_OF_A_SESSION, filled, long_session, session
 
 NOW_NS = 1_796_000_000 * 10**9
 
@@ -33,6 +33,24 @@ def test_a_small_one(tmp_path: Path) -> None:
 
     assert answer.data.split() == [b"85", b"5", b"8"]
     assert store.spans == 85
+
+
+def test_days_that_are_copied(tmp_path: Path) -> None:
+    """Many sessions are as many as asked for, each one's spans together, spread over the days up to now."""
+    sessions = COPIED_FROM + 7
+    with filled(tmp_path, sessions * SPANS_OF_A_SESSION) as store:
+        headers = urllib3.make_headers(basic_auth=f"x:{store.token}")
+        sql = (
+            "SELECT count(), countIf(inferences = 8 AND tool_calls = 8), uniq(toDate(start_time)), "
+            f"(SELECT count() FROM otel_traces), countIf(session_id = '{store.session}') FROM sessions"
+        )
+        url = f"{store.clickhouse_url}/?database=spanlore"
+        answer = urllib3.request("POST", url, body=sql.encode(), headers=headers)
+    held, whole, days, spans, known = map(int, answer.data.split())
+
+    assert held == whole == sessions
+    assert DAYS <= days <= DAYS + 1
+    assert (spans, known) == (store.spans, 1)
 
 
 def test_a_long_session_has_content(tmp_path: Path) -> None:
