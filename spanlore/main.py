@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -13,6 +14,15 @@ import spanlore
 from spanlore.terminal import tell
 
 GROUP = "spanlore.commands"
+SECTIONS: Final = (
+    ("Agents", "run env import demo"),
+    ("What they did", "sessions session summary search watch cost explain"),
+    ("What was learned", "memories why effect recall review remember edit pin unpin confirm forget undo mine judge"),
+    ("Elsewhere", "mcp notes dashboards store"),
+    ("This installation", "status doctor up down install uninstall"),
+    ("Measuring", "bench eval"),
+)
+"""How `spanlore --help` orders the commands; one that stands nowhere is listed at the end."""
 
 
 class _Commands(TyperGroup):
@@ -20,11 +30,27 @@ class _Commands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Name and first sentence of each, wrapped."""
-        known = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        self._write(ctx, formatter, "Commands", self.list_commands(ctx))
+
+    def _write(self, ctx: Any, formatter: Any, title: str, names: Sequence[str]) -> None:
+        known = [(name, self.get_command(ctx, name)) for name in names]
         rows = [(name, one.get_short_help_str(1000)) for name, one in known if one is not None and not one.hidden]
         if rows:
-            with formatter.section("Commands"):
+            with formatter.section(title):
                 formatter.write_dl(rows)
+
+
+class _All(_Commands):
+    """The whole command line: too many commands for one list."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """In sections."""
+        rest = self.list_commands(ctx)
+        for title, words in SECTIONS:
+            names = [name for name in words.split() if name in rest]
+            rest = [name for name in rest if name not in names]
+            self._write(ctx, formatter, title, names)
+        self._write(ctx, formatter, "Other", rest)
 
 
 def build() -> typer.Typer:
@@ -36,7 +62,7 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
-        cls=_Commands,
+        cls=_All,
     )
 
     @app.callback(invoke_without_command=True)

@@ -13,7 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import spanlore
-from spanlore.main import build, group
+from spanlore.main import SECTIONS, build, group
 
 
 def spanlore_command(*words: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -42,6 +42,19 @@ def test_commands_of_all_components() -> None:
 
     for name in ("run", "sessions", "mine"):
         assert f" {name} " in shown
+
+
+def test_every_command_has_a_section() -> None:
+    """`--help` lists each command once, under what it is for, and names none that there is not."""
+    root = get_command(build())
+    listed = [name for _, words in SECTIONS for name in words.split()]
+
+    assert sorted(listed) == sorted(getattr(root, "commands", {}))
+    shown = CliRunner().invoke(build(), ["--help"]).stdout
+    assert [shown.index(f"\n{title}:\n") for title, _ in SECTIONS] == sorted(
+        shown.index(f"\n{title}:\n") for title, _ in SECTIONS
+    )
+    assert "Other:" not in shown
 
 
 def test_wrong_settings_are_one_message(tmp_path: Path) -> None:

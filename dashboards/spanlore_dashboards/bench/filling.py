@@ -35,7 +35,9 @@ LONG: Final = "bench-long"
 """Id of the long session."""
 TURN_STEPS: Final = 20
 DAYS: Final = 30
-START_WITHIN_S: Final = 90
+START_WITHIN_S: Final = 180
+STOP_WITHIN_S: Final = 180
+"""What it has taken in is written first, which takes a while on a busy machine."""
 COPIED_FROM: Final = 1_000
 _AGENTS: Final = ("claude-code", "codex", "opencode", "gemini-cli")
 _MODELS: Final = ("claude-sonnet-4-5", "gpt-5.1-codex", "claude-haiku-4-5", "gemini-2.5-pro")
@@ -312,7 +314,7 @@ def _collector(folder: Path) -> Iterator[_Door]:
         yield _Door(urls[0], urls[1], token, process.pid, pool)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=STOP_WITHIN_S)
 
 
 def _wait(pool: urllib3.PoolManager, url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -28,7 +28,7 @@ MAX_ROWS = 100
 def register(app: typer.Typer) -> None:
     """Adds `effect` and `cost`."""
     app.command("effect", help="What memories do: recurrence with and without, used or not, tokens.")(effect)
-    app.command("cost", help="Tokens and money: agents', exposed, internal, cache delta; never summed.")(cost)
+    app.command("cost", help="What agents cost, in tokens and money; what spanlore itself cost is listed apart.")(cost)
 
 
 def effect(

@@ -165,7 +165,7 @@ def export(
     if as_json:
         print_json({"file": str(file), "memories": len(kept)})
     else:
-        write(f"{len(kept)} memories are in {file}.")
+        write(f"{file} has {'1 memory' if len(kept) == 1 else f'{len(kept):,} memories'}.")
 
 
 def take_in(

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from spanlore.figures import several
 from spanlore.terminal import tell, write
 
 
@@ -34,8 +35,9 @@ def mine_file(path: Path, *, as_json: bool, with_left: bool) -> None:
         write(text)
     malformed = f", {transcript.malformed_lines} malformed" if transcript.malformed_lines else ""
     typer.echo(
-        f"{transcript.harness}: {transcript.lines} lines{malformed}, {len(transcript.events)} events, "
-        f"{sum(not one['dropped'] for one in findings)} findings, "
+        f"{transcript.harness}: {several(transcript.lines, 'line')}{malformed}, "
+        f"{several(len(transcript.events), 'event')}, "
+        f"{several(sum(not one['dropped'] for one in findings), 'finding')}, "
         f"{sum(one['gate'] not in (None, 'dropped') for one in findings)} kept by the gate",
         err=True,
     )

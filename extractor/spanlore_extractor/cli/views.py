@@ -129,7 +129,7 @@ def report_view(report: Report, dry_run: bool) -> RenderableType:
     verbs = Counter(operation.verb.value for operation in report.operations)
     done = ", ".join(f"{count} {would}{verb}" for verb, count in sorted(verbs.items())) or f"nothing {would}changed"
     head = Text(f"{several(report.sessions, 'session')}, {several(report.spans, 'span')}: {done}\n")
-    head.append(f"{len(report.dropped):,} failures and messages taught nothing")
+    head.append(f"failures and messages that taught nothing: {len(report.dropped):,}")
     parts: list[RenderableType] = [head]
     if report.operations:
         parts += [Text(), _operation_table(report.operations)]

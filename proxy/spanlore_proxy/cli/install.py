@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from spanlore.figures import several
 from spanlore_proxy.cli.messages import USAGE, WRONG, say
 from spanlore_proxy.install.shell import Shell
 
@@ -87,7 +88,8 @@ def _uninstall(*, purge: bool, force: bool, yes: bool) -> list[str]:
     place = _place()
     runs = live_runs(place.paths)
     if runs and not force:
-        say(f"{len(runs)} agents run through the proxy and would lose their connection. End them, or use --force.")
+        text = f"{several(len(runs), 'agent')} would lose the connection to the model. End them first, or use --force."
+        say(text)
         raise typer.Exit(WRONG)
     if purge and not yes:
         _confirm(place)

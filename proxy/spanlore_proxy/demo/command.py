@@ -25,7 +25,9 @@ class Agent(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Adds `demo` to `app`."""
-    app.command("demo", help="Shows spanlore at work: two runs of one task, on a model server of its own.")(demo)
+    app.command(
+        "demo", help="Show spanlore at work, without a key: two runs of one task, on a model server of its own."
+    )(demo)
 
 
 def demo(

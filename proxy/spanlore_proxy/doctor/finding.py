@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
+from spanlore.figures import several
+
 
 class Severity(IntEnum):
     """How bad it is; more is worse."""
@@ -94,5 +96,5 @@ def render(findings: Sequence[Finding], width: int = 80) -> str:
 def _total(findings: Sequence[Finding]) -> str:
     counts = {severity: sum(finding.severity is severity for finding in findings) for severity in Severity}
     fixable = sum(finding.mend is not None for finding in findings)
-    text = f"{counts[Severity.ERROR]} failed, {counts[Severity.WARNING]} warnings, {counts[Severity.OK]} ok"
+    text = f"{counts[Severity.ERROR]} failed, {several(counts[Severity.WARNING], 'warning')}, {counts[Severity.OK]} ok"
     return f"\n{text}" + (f"; `spanlore doctor --fix` mends {fixable}" if fixable else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from spanlore.figures import several
 from spanlore_proxy.capture.counters import PROXY_KILLED
 from spanlore_proxy.doctor.finding import Finding, Severity
 from spanlore_proxy.doctor.scene import Scene, StoreSilentError
@@ -114,7 +115,8 @@ def store(scene: Scene) -> Iterator[Finding]:
     size_mb = sum(table.get("bytes", 0) for table in tables.values()) / 1e6
     spans = tables.get("otel_traces", {}).get("rows", 0)
     says = (
-        f"{about.get('kind', '?')}, {spans:,} spans, {size_mb:,.1f} MB, {len(about.get('migrations', ()))} migrations"
+        f"{about.get('kind', '?')}, {several(spans, 'span')}, {size_mb:,.1f} MB, "
+        f"{several(len(about.get('migrations', ())), 'migration')}"
     )
     yield Finding("store", Severity.OK, says)
     for table, share in about.get("filling", {}).items():
@@ -169,7 +171,7 @@ def attested(scene: Scene) -> Iterator[Finding]:
     }[choice]
     severity = Severity.WARNING if choice == "rewrite" else Severity.NOTE
     do = "set SPANLORE_INJECTION_ATTESTED to client, rewrite or off" if choice != "client" else ""
-    yield Finding("attested", severity, f"{signed} sessions in {DAYS} days sign their requests: {says}", do)
+    yield Finding("attested", severity, f"sessions that sign their requests, in {DAYS} days: {signed}; {says}", do)
 
 
 def prefix_alarm(scene: Scene) -> Iterator[Finding]:
@@ -180,7 +182,8 @@ def prefix_alarm(scene: Scene) -> Iterator[Finding]:
     changed = {name: sum(reasons.values()) for name, reasons in counters.items() if name.startswith(ALARM)}
     if any(changed.values()):
         says = (
-            f"the beginning of {sum(changed.values())} requests changed without the client: prompt-cache reads are lost"
+            f"{several(sum(changed.values()), 'request')} had the beginning changed, and not by the client: "
+            "prompt-cache reads are lost"
         )
         do = f"touch {scene.paths.kill_file} stops injection; please report it with `spanlore status --json`"
         yield Finding("prefix alarm", Severity.ERROR, says, do)

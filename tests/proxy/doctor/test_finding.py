@@ -29,6 +29,7 @@ def test_it_reads_at_80_columns() -> None:
     assert shown.startswith("FAIL  ports ")
     assert "→ do a word" in shown
     assert shown.endswith("1 failed, 0 warnings, 1 ok; `spanlore doctor --fix` mends 1")
+    assert render([Finding("key", Severity.WARNING, "none")]).endswith("0 failed, 1 warning, 0 ok")
 
 
 def test_what_cannot_be_mended_does_not_keep_the_rest() -> None:
