@@ -242,15 +242,16 @@ class _Axis:
 
 
 def _strokes(rows: Iterable[tuple[str, int, int]], axis: _Axis) -> tuple[Stroke, ...]:
-    """What would be drawn into the same thousandth of a lane is drawn once."""
+    """What would be drawn into the same thousandth of a lane is drawn once. A failure stands above the calls around it,
+    and is never too thin to be seen: among thousands of calls it is what is looked for."""
     out, last = list[Stroke](), dict[str, float]()
     for lane, start, end in rows:
         left, right = axis.at(start), axis.at(end)
         if right > last.get(lane, -1.0):
-            left = max(left, last.get(lane, 0.0))
-            out.append(Stroke(lane, left, round(max(right - left, 0.12), 3)))
-            last[lane] = max(right, left + 0.12)
-    return tuple(out)
+            left, least = max(left, last.get(lane, 0.0)), 0.3 if lane == "failure" else 0.12
+            out.append(Stroke(lane, left, round(max(right - left, least), 3)))
+            last[lane] = max(right, left + least)
+    return tuple(sorted(out, key=lambda stroke: stroke.lane == "failure"))
 
 
 def _turn_mark(turn: TurnNode, axis: _Axis) -> tuple[float, float, str, int]:

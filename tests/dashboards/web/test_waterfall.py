@@ -107,6 +107,20 @@ def test_strokes_are_as_many_as_can_be_seen() -> None:
     assert 100 < len(found.strokes) < 1_000
 
 
+def test_a_failure_among_thousands_of_calls_is_seen() -> None:
+    """It is drawn after what would cover it, and wide enough."""
+    calls = [
+        tool_row(f"c{n}", start_time_ns=n * SECOND_NS, end_time_ns=n * SECOND_NS + 1000, outcome=outcome)
+        for n, outcome in enumerate(["success"] * 10 + ["failure"] + ["success"] * 3_000)
+    ]
+    turn = turn_row(end_time_ns=3_100 * SECOND_NS)
+    found = overview(build_tree(SessionSpans([turn], [inference_row()], calls)))
+
+    assert [stroke.lane for stroke in found.strokes].count("failure") == 1
+    assert found.strokes[-1].lane == "failure"
+    assert found.strokes[-1].width >= 0.3
+
+
 def test_the_summary_changes_with_what_is_in_it() -> None:
     """A script exchanges a turn only when its summary is another one."""
 
