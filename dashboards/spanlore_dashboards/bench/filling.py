@@ -56,6 +56,7 @@ class Filled:
     trace: str
     pid: int
     """Of the collector."""
+    api_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ def filled(folder: Path, spans: int, more: Sequence[SpanRecord] = ()) -> Iterato
         for low in range(0, len(more), SPANS_A_REQUEST):
             door.send(more[low : low + SPANS_A_REQUEST])
         yield Filled(
+            api_url=door.url,
             clickhouse_url=door.clickhouse_url,
             token=door.token,
             now_ns=now_ns,

@@ -48,7 +48,7 @@ def measure(store: Filled, runs: int) -> list[Timed]:
         for board, chart in _charts():
             key = (board.uid, chart.title)
             began = time.perf_counter()
-            answer = _ask(pool, store, expanded(chart.sql, _looking(board, store)))
+            answer = _ask(pool, store, expanded(chart.sql, looking_at(board, store)))
             taken.setdefault(key, []).append((time.perf_counter() - began) * 1e3)
             sizes[key] = len(answer)
     return [
@@ -100,13 +100,13 @@ def _charts() -> Iterator[tuple[Board, Chart]]:
             yield board, chart
 
 
-def _looking(board: Board, store: Filled) -> Looking:
-    """At the board's own time range, everything chosen."""
+def looking_at(board: Board, store: Filled, points: int = POINTS) -> Looking:
+    """At the board's own time range, everything chosen; a chart is about so many points wide."""
     found = re.fullmatch(r"now-(\d+)([hd])", board.time_from)
     range_s = int(found[1]) * _SECONDS[found[2]] if found else 86_400
     now_s = store.now_ns // 10**9
     choices = {"repository": ALL, "agent": ALL, "model": ALL, "session": store.session, "trace": store.trace, "web": ""}
-    return Looking(now_s - range_s, now_s + 60, max(range_s // POINTS, 1), choices)
+    return Looking(now_s - range_s, now_s + 60, max(range_s // points, 1), choices)
 
 
 def _ask(pool: urllib3.PoolManager, store: Filled, sql: str) -> bytes:

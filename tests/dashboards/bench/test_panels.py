@@ -9,7 +9,7 @@ from support import filled_store
 def test_every_panel_is_run(filled: filled_store.Filled) -> None:
     """Over the same door as Grafana's, with an answer each."""
     host = filled.collector.reader._url
-    store = Filled(host, filled.collector.paths.token(), filled.now_ns, 1, filled.session, filled.trace, 0)
+    store = Filled(host, filled.collector.paths.token(), filled.now_ns, 1, filled.session, filled.trace, 0, "")
     timed = measure(store, 1)
 
     assert len(timed) == sum(len(board.charts) for board in BOARDS)
