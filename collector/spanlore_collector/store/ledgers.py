@@ -59,31 +59,39 @@ _LEDGERS: Final = """
 WITH
     calls AS
     (
-        SELECT *, ifNull(cache_read_tokens, 0) + ifNull(cache_write_tokens, 0) AS in_cache
-        FROM inferences
-        WHERE start_time >= fromUnixTimestamp64Nano({since:Int64})
-        ORDER BY ingested_at LIMIT 1 BY span_id
-    ),
-    priced AS
-    (
         SELECT
-            KEY AS key, harness = {internal:String} AS is_internal,
+            KEY AS key, session_id, conversation, start_time, span_id, harness = {internal:String} AS is_internal,
             ifNull(input_tokens, 0) + ifNull(output_tokens, 0) AS used_tokens,
             toFloat64(cost_usd) AS call_usd,
             intDiv(injected_bytes + {bytes:UInt32} - 1, {bytes:UInt32}) AS added_tokens,
             if(ifNull(input_tokens, 0) > 0, toFloat64(cost_input_usd) / input_tokens, NULL) AS usd_a_token,
-            position(injected_placements, '"prefix_changed"') > 0 AS is_alarm,
-            greatest(
-                0,
-                toInt64(lagInFrame(in_cache, 1, 0) OVER conversations)
-                - toInt64(ifNull(cache_read_tokens, 0))
-            ) AS lost_tokens
-        FROM calls
-        WINDOW conversations AS
+            toInt64(ifNull(cache_read_tokens, 0)) AS read_tokens,
+            read_tokens + ifNull(cache_write_tokens, 0) AS in_cache,
+            position(injected_placements, '"prefix_changed"') > 0 AS is_alarm
+        FROM inferences FINAL
+        WHERE start_time >= fromUnixTimestamp64Nano({since:Int64})
+    ),
+    priced AS
+    (
+        SELECT *, 0 AS lost_tokens FROM calls WHERE NOT is_alarm
+        UNION ALL
+        SELECT * FROM
         (
-            PARTITION BY session_id, conversation ORDER BY start_time, span_id
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            SELECT *, greatest(0, lagInFrame(in_cache, 1, 0) OVER conversations - read_tokens) AS lost_tokens
+            FROM calls
+            WHERE session_id IN
+            (
+                SELECT session_id FROM inferences
+                WHERE start_time >= fromUnixTimestamp64Nano({since:Int64})
+                AND position(injected_placements, '"prefix_changed"') > 0
+            )
+            WINDOW conversations AS
+            (
+                PARTITION BY session_id, conversation ORDER BY start_time, span_id
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            )
         )
+        WHERE is_alarm
     )
 SELECT
     key,
@@ -104,6 +112,7 @@ GROUP BY key
 ORDER BY key DESC
 LIMIT {limit:UInt32}
 """
+"""Only sessions with an alarm, of which there should be none, have their calls put in order."""
 
 
 def read_costs(reader: RowSource, by: str, since_ns: int, limit: int = 1000) -> list[CostRow]:
