@@ -71,6 +71,16 @@ def several(number: Any, word: str) -> str:
     return f"{count(number)} {word}" if int(number) == 1 else f"{count(number)} {word}s"
 
 
+def size(value: Any) -> str:
+    """`950 B`, `12.3 KB`, `4.5 MB`; bytes."""
+    number = float(value or 0)
+    for unit in ("B", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
 def one_line(text: Any, limit: int) -> str:
     """The text on one line of at most `limit` characters."""
     flat = " ".join(str(text or "").split())

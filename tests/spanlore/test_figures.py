@@ -24,6 +24,12 @@ def test_short_counts(number: int | None, text: str) -> None:
     assert figures.short_count(number) == text
 
 
+def test_sizes_have_the_unit_that_fits() -> None:
+    """A thousand bytes are a KB, as disks are sold."""
+    shown = [figures.size(value) for value in (None, 999, 12_345, 4.5e6, 5e9, 7e12)]
+    assert shown == ["0 B", "999 B", "12.3 KB", "4.5 MB", "5.0 GB", "7000.0 GB"]
+
+
 def test_unknown_cost_is_not_zero() -> None:
     """No price is no number; a price has a hundredth of a cent."""
     assert figures.cost(None) == "–"

@@ -2,10 +2,11 @@
 // and links from the panel's JSON, `@grafana/ui` draws. `tools/grafana/pictures.py` bundles this and tells it
 // `window.boards`. Grafana's panels themselves are AGPL and not on npm, so what only they do is ours and near enough:
 // long to wide series, a bar chart as bar gauges; traces panels are left out, they are in no library.
-import React from "react";
-import { createRoot } from "react-dom/client";
-import * as data from "@grafana/data";
-import * as ui from "@grafana/ui";
+// `require`: the libraries' ES modules import old CommonJS ones in a way that this bundler takes apart otherwise.
+const React = require("react");
+const { createRoot } = require("react-dom/client");
+const data = require("@grafana/data");
+const ui = require("@grafana/ui");
 
 const COLUMN = 1600 / 24, ROW = 30, GAP = 8, CHROME = 42;
 const theme = data.createTheme({ colors: { mode: "dark" } });
@@ -16,7 +17,7 @@ const property = (id, path = id, isCustom = false, process = identity) => ({
 const registry = new data.Registry(() => [
   ...["unit", "min", "max", "decimals", "displayName", "noValue", "thresholds", "mappings", "color"].map((id) => property(id)),
   property("links", "links", false, data.dataLinksOverrideProcessor ?? identity),
-  ...["width", "cellOptions", "hidden", "drawStyle", "fillOpacity", "showPoints", "stacking", "lineWidth", "align"].map(
+  ...["width", "cellOptions", "hidden", "drawStyle", "fillOpacity", "showPoints", "spanNulls", "stacking", "lineWidth", "align"].map(
     (name) => property(`custom.${name}`, name, true)),
 ]);
 
@@ -32,6 +33,11 @@ function frameOf({ meta, rows }) {
     const read = { number: Number, time: (text) => Date.parse(`${text.replace(" ", "T")}Z`) }[kind] ?? ((value) => (typeof value === "string" ? value : JSON.stringify(value)));
     return { name, type: kind, config: {}, values: rows.map((row) => (row[n] === null ? null : read(row[n]))) };
   }) });
+}
+
+function overNumbers(frame) { // a trend panel's first column instead of the time; only the axis is written otherwise
+  const [first, ...rest] = frame.fields;
+  return data.toDataFrame({ fields: [{ ...first, name: "time", type: "time", values: first.values.map((value) => value * 1000) }, ...rest] });
 }
 
 function wide(frame) { // one series a name, as the data source makes them
@@ -58,11 +64,11 @@ function configured(panel, frame, web) {
     const row = scoped?.__dataContext?.value?.rowIndex ?? 0;
     return frame.fields.find((field) => field.name === name)?.values[row] ?? "";
   });
-  const defaults = { color: { mode: panel.type === "timeseries" ? "palette-classic" : "thresholds" }, ...panel.fieldConfig.defaults };
+  const defaults = { color: { mode: ["timeseries", "trend"].includes(panel.type) ? "palette-classic" : "thresholds" }, ...panel.fieldConfig?.defaults };
   defaults.thresholds ??= { mode: "absolute", steps: [{ color: "green", value: -Infinity }] };
   defaults.thresholds.steps = defaults.thresholds.steps.map((step) => ({ ...step, value: step.value ?? -Infinity }));
   return data.applyFieldOverrides({
-    data: [frame], fieldConfig: { defaults, overrides: panel.fieldConfig.overrides ?? [] }, fieldConfigRegistry: registry,
+    data: [frame], fieldConfig: { defaults, overrides: panel.fieldConfig?.overrides ?? [] }, fieldConfigRegistry: registry,
     replaceVariables: replace, theme, timeZone: "utc",
   })[0];
 }
@@ -70,18 +76,20 @@ function configured(panel, frame, web) {
 function content(panel, answer, span, web, width, height) {
   if (!answer) return <p>in no library</p>;
   if (!answer.rows.length) return <p>No data</p>;
-  const frame = configured(panel, panel.type === "timeseries" ? wide(frameOf(answer)) : frameOf(answer), web);
-  if (panel.type === "timeseries") {
+  const shaped = { timeseries: wide, trend: overNumbers }[panel.type] ?? identity;
+  const frame = configured(panel, shaped(frameOf(answer)), web);
+  if (panel.type === "trend") span = [0, answer.rows.length + 1];
+  if (panel.type === "timeseries" || panel.type === "trend") {
     const range = { from: data.dateTime(span[0] * 1000), to: data.dateTime(span[1] * 1000) };
     return <ui.TimeSeries frames={[frame]} timeRange={{ ...range, raw: range }} timeZone="utc" width={width} height={height} legend={panel.options.legend} />;
   }
   if (panel.type === "table") return <ui.Table data={frame} width={width} height={height} cellHeight={panel.options.cellHeight} />;
   const values = data.getFieldDisplayValues({
-    data: [frame], fieldConfig: panel.fieldConfig, theme, timeZone: "utc", replaceVariables: identity,
+    data: [frame], fieldConfig: { overrides: [], ...panel.fieldConfig }, theme, timeZone: "utc", replaceVariables: identity,
     reduceOptions: panel.type === "stat" ? panel.options.reduceOptions : { values: true, calcs: [], limit: 12 },
   });
-  if (panel.type === "stat") return <ui.BigValue value={values[0].display} width={width} height={height} theme={theme} colorMode={panel.options.colorMode} graphMode="none" />;
-  const each = height / values.length - 6;
+  if (panel.type === "stat") return <ui.BigValue value={values[0].display} width={width} height={height} theme={theme} colorMode={panel.options.colorMode} textMode={panel.options.textMode} graphMode="none" count={values.length} />;
+  const each = Math.min(height / values.length - 6, 40);
   return values.map((value, n) => <ui.BarGauge key={n} value={value.display} field={value.field} display={value.view?.getFieldDisplayProcessor(value.colIndex)} width={width} height={each} orientation="horizontal" theme={theme} displayMode="basic" />);
 }
 

@@ -91,7 +91,7 @@ def session(
     ),
     failed: bool = typer.Option(False, "--failed", help="Only calls that failed, with what led to them."),
     tool: str = typer.Option("", "--tool", help="Only calls of this tool or program."),
-    turn: int | None = typer.Option(None, "--turn", min=0, help="Only this turn."),
+    turn: int | None = typer.Option(None, "--turn", min=1, help="Only this turn, as it is numbered in the tree."),
     export: Format | None = typer.Option(None, "--export", help="md to read; json and otlp for programs."),
     output: Path | None = typer.Option(None, "--output", "-o", help="Write the export here instead of to stdout."),
     as_json: bool = typer.Option(False, "--json", help="JSON, one object."),
@@ -118,7 +118,7 @@ def session(
             _deliver(_exported(store, one, export), output)
             return
         tree = session_tree.build_tree(spans)
-    tree = filtered(tree, Filter(failed, tool, turn))
+    tree = filtered(tree, Filter(failed, tool, None if turn is None else turn - 1))
     if as_json or export is Format.JSON:
         summary = rendering.summary_to_json(left) if left else None
         _deliver(_json({"session": one, "turns": session_tree.tree_to_json(tree), "summary": summary}), output)

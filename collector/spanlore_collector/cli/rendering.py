@@ -158,7 +158,7 @@ def _turn_line(turn: TurnNode) -> Text:
         return Text("beside the turns", "dim")
     is_subagent = row.get("call_class") == "subagent"
     line = Text(no_wrap=True, overflow="ellipsis")
-    line.append(f"{'sub-agent' if is_subagent else 'turn'} {row['turn_index']}", "bold")
+    line.append(f"{'sub-agent' if is_subagent else 'turn'} {int(row['turn_index']) + 1}", "bold")
     line.append(f"  {duration(row['duration_ns'])}" if row["duration_ns"] is not None else "  (going on)")
     if row["end"] not in ("completed", "open"):
         line.append(f" · {row['end']}", "yellow")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from spanlore.figures import size
 from spanlore.main import group
 from spanlore.terminal import tell, write
 
@@ -51,14 +52,14 @@ def status(as_json: bool = _JSON) -> None:
     names = [name for name, _ in migrations()]
     store["migrations_waiting"] = [name for name in names if name not in store["migrations"]]
     _line(as_json, f"{store['url']}, ClickHouse {store['engine_version']}")
-    _line(as_json, f"  {'table':<36}{'rows':>14}{'MB':>12}{'parts':>8}")
+    _line(as_json, f"  {'table':<36}{'rows':>14}{'on disk':>12}{'parts':>8}")
     for table, held in store["tables"].items():
-        _line(as_json, f"  {table:<36}{held['rows']:>14,}{held['bytes'] / 1e6:>12,.1f}{held['parts']:>8}")
+        _line(as_json, f"  {table:<36}{held['rows']:>14,}{size(held['bytes']):>12}{held['parts']:>8}")
     if content := store.get("content_bytes"):
         on_disk = sum(held["bytes"] for held in store["tables"].values())
         _line(
             as_json,
-            f"  content: {content / 1e6:,.1f} MB of text; all tables take {on_disk / content:.2f} of that on disk",
+            f"  {size(content)} of content; all tables take {size(on_disk)}, {on_disk / content:.2f} bytes for each",
         )
     for table, share in store.get("filling", {}).items():
         _line(as_json, f"  {table} is being filled with what an older version stored: {share:.0%}")

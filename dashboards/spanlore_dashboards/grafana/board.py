@@ -20,6 +20,8 @@ class Kind(StrEnum):
     TABLE = "table"
     BARS = "barchart"
     TRACES = "traces"
+    TREND = "trend"
+    """Lines over a number: the first column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Chart:
     height: int = 8
     stacked: bool = False
     formats: Mapping[str, Column] = field(default_factory=dict)
+    colors: Mapping[str, str] = field(default_factory=dict)
+    """Series → colour, where its name has a meaning; the others get one of the palette."""
     warn_at: float | None = None
     """From this value on it is coloured as a warning."""
     bad_at: float | None = None
@@ -121,6 +125,21 @@ WEB: Final = Variable(
     default="http://127.0.0.1:7720",
     about="Address of spanlore's own page, as `spanlore status` prints it; links lead there.",
 )
+
+OUTCOME_COLORS: Final = {"success": "green", "failure": "red", "rejected": "orange", "unknown": "gray"}
+
+
+def cost_by_repository(shown: str) -> str:
+    """The query of a stacked chart: the eight dearest repositories, named without their host, and the others."""
+    return (
+        "SELECT time, multiIf(repository = '', 'no repository', place > 8, 'others', "
+        "arrayStringConcat(arraySlice(splitByChar('/', repository), -2), '/')) AS what, sum(spent) AS cost "
+        "FROM (SELECT *, dense_rank() OVER (ORDER BY whole DESC, repository) AS place "
+        "FROM (SELECT *, sum(spent) OVER (PARTITION BY repository) AS whole "
+        "FROM (SELECT $__timeInterval(start_time) AS time, repository, toFloat64(sum(cost_usd)) AS spent "
+        f"FROM inferences WHERE {shown} GROUP BY time, repository))) GROUP BY time, what ORDER BY time, what"
+    )
+
 
 HERE: Final = (
     "$__conditionalAll(repository IN (${repository:singlequote}), $repository) "

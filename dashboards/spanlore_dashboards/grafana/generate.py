@@ -7,7 +7,8 @@ so that one is here (its fields: plugin 4.x, src/types/sql.ts: format 0 time ser
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -147,8 +148,9 @@ def _panel(chart: Chart) -> Builder[made.Panel]:
         panel = panel.thresholds(_thresholds(chart))
     if chart.kind is Kind.TIMESERIES:
         return _lines(panel, chart)
-    panel = panel.options(_OPTIONS[chart.kind])
-    for name, column in chart.formats.items():
+    options = _OPTIONS[chart.kind]
+    panel = panel.options({**options, "xField": chart.columns[0]} if chart.kind is Kind.TREND else options)
+    for name, column in _columns(chart).items():
         panel = panel.override_by_name(name, list(_properties(column)))
     built: Builder[made.Panel] = panel
     return built
@@ -168,7 +170,32 @@ _OPTIONS: Final[dict[Kind, dict[str, Any]]] = {
         "tooltip": {"mode": "single", "sort": "none"},
     },
     Kind.TRACES: {},
+    Kind.TREND: {
+        "legend": {"showLegend": True, "displayMode": "list", "placement": "bottom", "calcs": []},
+        "tooltip": {"mode": "multi", "sort": "desc"},
+    },
 }
+
+
+_WIDTHS: Final = {
+    **dict.fromkeys(("started", "last_seen", "updated", "time", "at"), 170),
+    **dict.fromkeys(("turn", "turns", "calls", "tools", "times", "failed", "shown", "pinned"), 75),
+    **dict.fromkeys(("duration", "tokens", "cost", "memories", "sessions", "withheld", "status", "outcome"), 95),
+    **dict.fromkeys(("tool_calls", "exit_code", "confidence", "class", "kind", "state", "end", "p50", "p95"), 100),
+    **dict.fromkeys(("agent", "branch", "tool", "program", "what", "source", "total", "time_lost", "verdict"), 120),
+    **dict.fromkeys(("session", "memory", "failures_with", "failures_without", "model"), 135),
+    **dict.fromkeys(("repository", "scope"), 210),
+}
+"""Pixels that these columns need; Grafana gives all the same, and cuts the texts that are there to be read."""
+
+
+def _columns(chart: Chart) -> Mapping[str, Column]:
+    """How each column is shown. The widest text gets what the others leave."""
+    if chart.kind is not Kind.TABLE:
+        return chart.formats
+    known = {name: chart.formats.get(name, Column()) for name in chart.columns}
+    sized = {name: replace(column, width=column.width or _WIDTHS.get(name, 0)) for name, column in known.items()}
+    return {name: column for name, column in sized.items() if column != Column()}
 
 
 def _lines(panel: Any, chart: Chart) -> Builder[made.Panel]:
@@ -186,6 +213,12 @@ def _lines(panel: Any, chart: Chart) -> Builder[made.Panel]:
     if chart.stacked:
         panel = panel.draw_style(common.GraphDrawStyle.BARS)
         panel = panel.stacking(build_common.StackingConfig().mode(common.StackingMode.NORMAL))
+    else:
+        # Agents rest: points with nothing beside them are too small to be seen.
+        panel = panel.span_nulls(True)
+    for name, color in chart.colors.items():
+        fixed = made.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": color})
+        panel = panel.override_by_name(name, [fixed])
     built: Builder[made.Panel] = panel
     return built
 

@@ -46,7 +46,7 @@ def environment(now_ns: Callable[[], int]) -> Environment:
     )
     made.filters |= {
         "age": lambda time_ns: age(now_ns() - int(time_ns)),
-        "bytes": size,
+        "bytes": figures.size,
         "clock": clock,
         "cost": figures.cost,
         "count": figures.count,
@@ -141,16 +141,6 @@ def percent(value: float | None) -> str:
         return figures.UNKNOWN
     shown = f"{100 * value:.1f}"
     return "99.9 %" if shown == "100.0" and value < 1 else f"{shown.removesuffix('.0')} %"
-
-
-def size(value: Any) -> str:
-    """`950 B`, `12.3 KB`, `4.5 MB`."""
-    number = float(value or 0)
-    for unit in ("B", "KB", "MB", "GB"):
-        if number < 1000 or unit == "GB":
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    raise AssertionError
 
 
 def pretty_json(text: str) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from spanlore import completion
 from spanlore.figures import cost as money
-from spanlore.figures import short_count
+from spanlore.figures import several, short_count
 from spanlore.terminal import show, tell
 from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, print_json
 
@@ -172,7 +172,8 @@ def _remarks(document: Mapping[str, Any], *, is_one: bool) -> list[str]:
             low, high = item["interval"]
             out.append(f"difference {item['difference']:+.3f}, {level} interval {low:+.3f} to {high:+.3f}")
         out += [
-            f"  {row['kind']}, {row['state']} {row['reason']}".rstrip() + f": {row['requests']} requests"
+            f"  {row['kind']}, {row['state']} {row['reason']}".replace("_", " ").rstrip()
+            + f": {several(row['requests'], 'request')}"
             for row in item["opportunities"]
         ]
     for row in document["contradicted"]:

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import spanlore
 from spanlore.loopback import is_secret
+from spanlore.memory.memory import Kind
 from spanlore_collector.store.api_client import RequestRefusedError, VersionConflictError
 from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_collector.store.reader import QueryFailedError
@@ -57,10 +58,10 @@ def build(desk_of: DeskOf) -> MCPServer[Any]:
     @server.tool(annotations=reading)
     async def recall(
         query: Annotated[
-            str, Field(description="What it is about: a command, a path, an error. Empty: the best.")
+            str, Field(description="What it is about: a command, a path, an error. Empty: what counts most here.")
         ] = "",
-        limit: Annotated[int, Field(ge=1, le=50)] = 8,
-        kind: Annotated[str, Field(description="Only this kind: usage, environment, location, correction …")] = "",
+        limit: Annotated[int, Field(ge=1, le=50, description="At most this many.")] = 8,
+        kind: Annotated[str, Field(description=f"Only this kind: {', '.join(Kind)}.")] = "",
         branch: Annotated[str, Field(description="Leave out what was learned on other branches.")] = "",
         directory: _Directory = "",
     ) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from spanlore.figures import duration, several
 from spanlore_extractor.mining.summary import Resolved, Summary
 
 _TUPLES: Final = ("decisions", "files", "unresolved", "questions", "confirmed")
@@ -45,13 +46,13 @@ def text_of(summary: Summary) -> str:
 def head_of(summary: Summary) -> str:
     """Whose it is: id, agent, repository, branch, time, counts."""
     start = datetime.fromtimestamp(summary.start_time_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M")
-    minutes = (summary.end_time_ns - summary.start_time_ns) / 60e9
-    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in summary.counts.items())
+    took = duration(summary.end_time_ns - summary.start_time_ns)
+    counts = ", ".join(several(n, name.replace("_", " ").removesuffix("s")) for name, n in summary.counts.items())
     return "\n".join(
         (
             f"{summary.session_id}  {summary.harness}",
             f"{summary.repository or 'unknown repository'}  {summary.branch}".rstrip(),
-            f"{start} UTC, {minutes:.0f} min, {counts}",
+            f"{start} UTC, {took}, {counts}",
         )
     )
 

@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 import spanlore
-from spanlore import opening
+from spanlore import figures, opening
 from spanlore.settings import Settings
 from spanlore_proxy.doctor.finding import Finding, Severity
 from spanlore_proxy.doctor.scene import Scene, StoreSilentError
@@ -192,8 +192,8 @@ def _bundle(scene: Scene, until: str) -> Finding:
 def disk(scene: Scene) -> Iterator[Finding]:
     """There is room for the state directory, and it is told what takes it."""
     free_mb = psutil.disk_usage(str(_existing(scene.paths.state_dir))).free // 10**6
-    used_mb = _size(scene.paths.state_dir) // 10**6
-    says = f"{free_mb:,} MB free, spanlore uses {used_mb:,} MB in {scene.paths.state_dir}"
+    used = figures.size(_size(scene.paths.state_dir))
+    says = f"{figures.size(free_mb * 10**6)} free, spanlore uses {used} in {scene.paths.state_dir}"
     if free_mb < FULL_MB:
         do = "make room: when the disk is full what is captured is lost (agents go on)"
         yield Finding("disk", Severity.ERROR, says, do)

@@ -99,9 +99,13 @@ def remove_shell(place: Place) -> list[str]:
 
 
 def purge(place: Place) -> list[str]:
-    """Removes settings, CA, token, sessions and memories: all of the two directories."""
+    """Removes settings, CA, token, sessions and memories: all of the two directories. One that holds the home
+    directory, since `SPANLORE_STATE_DIR` says so, stays: it is not spanlore's alone."""
     lines = []
     for folder in (place.paths.config_dir, place.paths.state_dir):
+        if place.home.resolve().is_relative_to(folder.resolve()):
+            lines.append(f"kept {folder}, which holds your home directory: remove what is spanlore's by hand")
+            continue
         if folder.exists():
             shutil.rmtree(folder)
             lines.append(f"removed {folder}")

@@ -92,6 +92,7 @@ def test_session_is_filtered(app: typer.Typer, played: str) -> None:
     assert outcomes() == ["failure", "success"]
     assert outcomes("--failed") == outcomes("--tool", "pytest") == ["failure"]
     assert outcomes("--turn", "7") == []
+    assert outcomes("--turn", "1") == outcomes()
 
 
 def test_session_is_exported(app: typer.Typer, played: str, collector: CollectorProcess, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_session_is_readable_at_80_columns() -> None:
     shown = lines(rendering.session_view(session_row(), tree))
 
     text = "\n".join(shown)
-    for word in ("turn 0", "claude-sonnet-4-5", "+412 B", "session block, 412 B: m-0123456789ab", "✗ Bash", "exit 1"):
+    for word in ("turn 1", "claude-sonnet-4-5", "+412 B", "session block, 412 B: m-0123456789ab", "✗ Bash", "exit 1"):
         assert word in text
     assert "ModuleNotFoundError: No module named 'tally'" in text
     assert max(map(len, shown)) <= 80

@@ -12,7 +12,6 @@ from spanlore_dashboards.web.rendering import (
     percent,
     plain,
     pretty_json,
-    size,
     static_files,
     ticked,
 )
@@ -35,7 +34,6 @@ def test_money_and_shares() -> None:
     assert shown == ["–", "$0.00", "$0.0046", "$1,234.50"]
     assert figures.cost(0.000001) == "<$0.0001"
     assert (percent(None), percent(0.5), percent(0.99999), percent(1)) == ("–", "50 %", "99.9 %", "100 %")
-    assert (size(None), size(999), size(12_345), size(5e9)) == ("0 B", "999 B", "12.3 KB", "5.0 GB")
 
 
 def test_repositories_in_a_narrow_place() -> None:

@@ -133,3 +133,15 @@ def test_the_login_shell_is_the_default() -> None:
     """One that is not known is left alone."""
     assert default_shells({"SHELL": "/usr/bin/zsh"}) == [Shell.ZSH]
     assert default_shells({"SHELL": "/bin/tcsh"}) == default_shells({}) == []
+
+
+def test_a_home_is_never_purged(tmp_path: Path) -> None:
+    """A state directory that holds the home directory is not spanlore's alone."""
+    home = tmp_path / "home"
+    (home / "config").mkdir(parents=True)
+    (home / "letters").touch()
+    lines = purge(Place(Paths(home / "config", home), home))
+
+    assert (home / "letters").exists()
+    assert not (home / "config").exists()
+    assert [line.split()[0] for line in lines] == ["removed", "kept"]

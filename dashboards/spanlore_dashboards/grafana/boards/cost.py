@@ -15,6 +15,7 @@ from spanlore_dashboards.grafana.board import (
     Chart,
     Column,
     Kind,
+    cost_by_repository,
 )
 
 _SHOWN: Final = f"{SHOWN} AND $__conditionalAll(request_model IN (${{model:singlequote}}), $model)"
@@ -97,7 +98,7 @@ BOARD: Final = Board(
                     "Cost by repository",
                     "Which repositories is money spent on?",
                     Kind.TIMESERIES,
-                    _by_time("if(repository = '', 'no repository', repository)"),
+                    cost_by_repository(_SHOWN),
                     ("time", "what", "cost"),
                     unit="currencyUSD",
                     stacked=True,
@@ -109,10 +110,10 @@ BOARD: Final = Board(
                     "SELECT $__timeInterval(start_time) AS time, "
                     "sum(greatest(toInt64(ifNull(input_tokens, 0)) - toInt64(ifNull(cache_read_tokens, 0)) "
                     "- toInt64(ifNull(cache_write_tokens, 0)), 0)) AS fresh, sum(ifNull(cache_write_tokens, 0)) "
-                    "AS cache_writes, sum(ifNull(cache_read_tokens, 0)) AS cache_reads, "
+                    "AS `cache writes`, sum(ifNull(cache_read_tokens, 0)) AS `cache reads`, "
                     f"sum(ifNull(output_tokens, 0)) AS output FROM inferences WHERE {_SHOWN} "
                     "GROUP BY time ORDER BY time",
-                    ("time", "fresh", "cache_writes", "cache_reads", "output"),
+                    ("time", "fresh", "cache writes", "cache reads", "output"),
                     stacked=True,
                 ),
                 Chart(

@@ -90,6 +90,7 @@ BOARD: Final = Board(
                     f"WHERE {_SHOWN} GROUP BY t, state ORDER BY t, state",
                     ("t", "state", "opportunities"),
                     stacked=True,
+                    colors={"shown": "green", "withheld": "blue", "skipped": "gray"},
                 ),
                 Chart(
                     "Why memories were skipped",
@@ -133,7 +134,7 @@ BOARD: Final = Board(
                     height=12,
                     formats={
                         "memory": Column(links=MEMORY_LINKS, width=140),
-                        "verdict": Column(colors={"fewer": "green", "not fewer": "orange"}),
+                        "verdict": Column(colors={"fewer": "green", "not fewer": "orange", "too few": "text"}),
                     },
                 ),
                 Chart(

@@ -200,12 +200,14 @@ BOARD: Final = Board(
                 ),
                 Chart(
                     "Context over the session",
-                    "How did the input of each call grow, and how much of it came from the cache?",
-                    Kind.TIMESERIES,
-                    "SELECT start_time AS time, input_tokens AS input, cache_read_tokens AS from_cache, "
-                    f"cache_write_tokens AS to_cache FROM inferences WHERE {_IS_THIS} AND call_class = 'main' "
-                    "ORDER BY time, ingested_at LIMIT 1 BY span_id LIMIT 5000",
-                    ("time", "input", "from_cache", "to_cache"),
+                    "How did the input grow from call to call, and how much of it came from the cache?",
+                    Kind.TREND,
+                    "SELECT row_number() OVER (ORDER BY start_time, span_id) AS call, input, `from the cache`, "
+                    "`to the cache` FROM (SELECT start_time, span_id, input_tokens AS input, "
+                    "cache_read_tokens AS `from the cache`, cache_write_tokens AS `to the cache` "
+                    f"FROM inferences WHERE {_IS_THIS} AND call_class = 'main' "
+                    "ORDER BY start_time, ingested_at LIMIT 1 BY span_id LIMIT 5000) ORDER BY call",
+                    ("call", "input", "from the cache", "to the cache"),
                 ),
                 Chart(
                     "Memories shown, withheld and skipped",

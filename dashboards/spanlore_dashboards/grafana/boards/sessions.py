@@ -14,13 +14,15 @@ from spanlore_dashboards.grafana.board import (
     Chart,
     Column,
     Kind,
+    cost_by_repository,
 )
 
 _SESSIONS: Final = f"""
 SELECT
-    i.session_id AS session, i.started AS started, i.agent AS agent, i.repository AS repository, i.branch AS branch,
+    i.session_id AS session, i.started AS started, p.title AS first_prompt, i.agent AS agent,
+    i.repository AS repository, i.branch AS branch,
     dateDiff('second', i.started, i.ended) AS duration, i.turns AS turns, t.calls AS tool_calls, t.failed AS failed,
-    i.tokens AS tokens, i.cost AS cost, i.memories AS memories, p.title AS first_prompt
+    i.tokens AS tokens, i.cost AS cost, i.memories AS memories
 FROM
 (
     SELECT
@@ -136,10 +138,7 @@ BOARD: Final = Board(
                     "Cost by repository",
                     "Where was money spent?",
                     Kind.TIMESERIES,
-                    "SELECT $__timeInterval(start_time) AS time, "
-                    "if(repository = '', 'no repository', repository) AS what, "
-                    f"toFloat64(sum(cost_usd)) AS cost FROM inferences WHERE {SHOWN} "
-                    "GROUP BY time, what ORDER BY time, what",
+                    cost_by_repository(SHOWN),
                     ("time", "what", "cost"),
                     unit="currencyUSD",
                     stacked=True,
@@ -169,6 +168,7 @@ BOARD: Final = Board(
                     (
                         "session",
                         "started",
+                        "first_prompt",
                         "agent",
                         "repository",
                         "branch",
@@ -179,7 +179,6 @@ BOARD: Final = Board(
                         "tokens",
                         "cost",
                         "memories",
-                        "first_prompt",
                     ),
                     width=24,
                     height=14,

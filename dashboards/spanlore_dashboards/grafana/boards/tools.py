@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from spanlore_dashboards.grafana.board import AGENT, REPOSITORY, SESSION_LINKS, SHOWN, WEB, Board, Chart, Column, Kind
+from spanlore_dashboards.grafana.board import (
+    AGENT,
+    OUTCOME_COLORS,
+    REPOSITORY,
+    SESSION_LINKS,
+    SHOWN,
+    WEB,
+    Board,
+    Chart,
+    Column,
+    Kind,
+)
 
 BOARD: Final = Board(
     uid="spanlore-tools",
@@ -23,6 +34,7 @@ BOARD: Final = Board(
                     f"FROM tool_calls WHERE {SHOWN} GROUP BY time, outcome ORDER BY time, outcome",
                     ("time", "outcome", "calls"),
                     stacked=True,
+                    colors=OUTCOME_COLORS,
                 ),
                 Chart(
                     "Share that failed, by agent",

@@ -23,6 +23,9 @@
     setTimeout(() => button.classList.remove("copied"), 1200);
   });
 
+  // What is wider than the screen can be scrolled by keys, too.
+  for (const box of all(".scroll, .card.pad")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+
   // --- filters ------------------------------------------------------------------------------------------------
   // Fields at their first value are left out, so that an address says only what was chosen.
   const submitLean = (form) => {

@@ -96,11 +96,17 @@
     },
   };
 
+  // Two figures of one answer ask for it once.
+  const answers = new Map();
+  const asked = (url) => {
+    if (!answers.has(url)) answers.set(url, fetch(url).then((answer) => (answer.ok ? answer.json() : null)));
+    return answers.get(url);
+  };
+
   const draw = async (box) => {
     let found = null;
     try {
-      const answer = await fetch(box.dataset.url);
-      if (answer.ok) found = await answer.json();
+      found = await asked(box.dataset.url);
     } catch { /* the daemon is away, or the reader has left already */ }
     if (!found) { box.textContent = "The figures can't be loaded now."; return; }
     let plot = null;
