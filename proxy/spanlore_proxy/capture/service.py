@@ -53,7 +53,7 @@ from spanlore_proxy.conversation.tracker import Tracker, state_from_json
 from spanlore_proxy.injection.injector import Injector, is_off
 from spanlore_proxy.injection.ledger import MemoryLedger
 from spanlore_proxy.injection.wording import STANDARD, Wording
-from spanlore_proxy.launch.ca import ensure_ca
+from spanlore_proxy.launch.ca import ensure_ca, fingerprint
 
 GRACE_S: Final = 4.0
 """Running exchanges get this long to end after SIGTERM; the supervisor's own patience is longer."""
@@ -81,6 +81,7 @@ class ProxyService:
         """
         paths.ensure()
         ensure_ca(paths)
+        self._ca = fingerprint(paths)
         upstreams = parse_upstreams(settings.upstreams)
         roots = write_roots(paths.ca_dir, settings.proxy.upstream_ca)
         collector = f"http://127.0.0.1:{settings.collector.port}"
@@ -187,6 +188,7 @@ class ProxyService:
             "started_at_ns": self._started_at_ns,
             "written_at_ns": now_ns,
             "listening": f"{self.address[0]}:{self.address[1]}",
+            "ca": self._ca,
             "counters": self.counts.snapshot(),
             "lag": {"recorder_ms": round(self._recorder.lag_ns / 1e6, 3), "delivery_s": round(waiting_s, 3)},
             "queue_bytes": self._recorder.queued_bytes,

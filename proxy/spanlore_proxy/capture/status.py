@@ -1,6 +1,7 @@
 """`proxy-status.json`, rewritten once a second: what the proxy counted, how far behind it is, what it costs.
 
-Keys: `pid`, `version`, `started_at_ns`, `written_at_ns`, `listening`, `counters` (name → reason → count, see
+Keys: `pid`, `version`, `started_at_ns`, `written_at_ns`, `listening`, `ca` (SHA-256 of the CA
+certificate that it began with), `counters` (name → reason → count, see
 `counters`), `lag` (`event_loop_ms`, `recorder_ms`, `delivery_s`), `queue_bytes`, `held` (`exchanges`, `bytes`),
 `spool` (`bytes`, `records`, `segments`, `oldest_time_ns`), `delivery_trouble` ('' or why the collector cannot be
 reached), `overhead_ns` (`count`, `p50`, `p90`, `p99`, `max` over the newest 512 requests), `agents` (harness →

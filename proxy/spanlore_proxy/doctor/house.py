@@ -18,10 +18,11 @@ from spanlore.settings import Settings
 from spanlore_proxy.doctor.finding import Finding, Severity
 from spanlore_proxy.doctor.scene import Scene, StoreSilentError
 from spanlore_proxy.launch.ca import BASENAME, certificates, ensure_ca, ensure_trust
-from spanlore_proxy.launch.daemon import settings_digest
+from spanlore_proxy.launch.daemon import Daemon, settings_digest
 from spanlore_proxy.launch.ports import HOST, holder_of
 from spanlore_proxy.launch.runs import live_runs
 from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon, stop_daemon
+from spanlore_proxy.launch.status import has_other_ca
 
 EXPIRES_SOON: Final = timedelta(days=30)
 MIN_FREE_MB: Final = 1_000
@@ -93,10 +94,15 @@ def _stale(scene: Scene) -> Finding | None:
         says = "the running daemon was started with other settings than are in force here"
     else:
         return None
+    return _restarting(scene, running, "daemon", Severity.WARNING, says)
+
+
+def _restarting(scene: Scene, running: Daemon, name: str, severity: Severity, says: str) -> Finding:
+    """What a new daemon mends, once no agent is at work."""
     runs = live_runs(scene.paths)
     do = "spanlore down && spanlore up --detach"
     if runs:
-        return Finding("daemon", Severity.WARNING, says, f"end the {len(runs)} running agents, then: {do}")
+        return Finding(name, severity, says, f"end {figures.several(len(runs), 'running agent')} first, then: {do}")
 
     def restart() -> str:
         if not stop_daemon(running, scene.paths):
@@ -106,7 +112,7 @@ def _stale(scene: Scene) -> Finding | None:
         except DaemonStartError as error:
             raise RuntimeError(str(error)) from None
 
-    return Finding("daemon", Severity.WARNING, says, do, restart)
+    return Finding(name, severity, says, do, restart)
 
 
 def ports(scene: Scene) -> Iterator[Finding]:
@@ -145,6 +151,10 @@ def ca(scene: Scene) -> Iterator[Finding]:
         ensure_trust(scene.paths, scene.environ)
         return f"made {scene.paths.ca_cert}"
 
+    if scene.daemon is not None and has_other_ca(scene.daemon, scene.proxy, scene.paths):
+        says = "the running proxy began with another CA than the one on disk: agents that start now can't verify it"
+        yield _restarting(scene, scene.daemon, "ca", Severity.ERROR, says)
+        return
     if not (scene.paths.ca_cert.exists() and key_file.exists()):
         yield Finding("ca", Severity.NOTE, "there is no CA yet", "the first `spanlore run` makes it", make)
         return

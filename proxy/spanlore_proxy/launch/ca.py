@@ -81,6 +81,14 @@ def ensure_ca(paths: Paths) -> Path:
     return paths.ca_cert
 
 
+def fingerprint(paths: Paths) -> str:
+    """SHA-256 of the CA certificate's file, hex; '' where there is none."""
+    try:
+        return hashlib.sha256(paths.ca_cert.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
 def ensure_trust(paths: Paths, environ: Mapping[str, str]) -> Trust:
     """The CA and the bundles for a caller with this environment.
 

@@ -36,6 +36,7 @@ from spanlore_proxy.launch.environment import (
 from spanlore_proxy.launch.outer import UnusableError, outer_of
 from spanlore_proxy.launch.runs import Outer, Run, new_run, shell_run, write_run
 from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon
+from spanlore_proxy.launch.status import has_other_ca, proxy_status
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +78,8 @@ def run_agent(
         return _not_started(argv[0], say)
     try:
         daemon = ensure_daemon(paths, tell=say)
+        if has_other_ca(daemon, proxy_status(paths), paths):
+            raise DaemonStartError("the CA on disk is not the running proxy's; `spanlore doctor --fix` mends that")
         launch = prepare(argv, program, daemon, settings, paths, environ, say, via)
     except (DaemonStartError, OSError) as error:
         if require:

@@ -13,6 +13,7 @@ import psutil
 
 from spanlore import opening
 from spanlore.settings import Paths
+from spanlore_proxy.launch.ca import fingerprint
 from spanlore_proxy.launch.daemon import Daemon
 from spanlore_proxy.launch.environment import proxy_url
 from spanlore_proxy.launch.ports import HOST
@@ -86,6 +87,13 @@ def proxy_status(paths: Paths) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
+
+
+def has_other_ca(daemon: Daemon, capture: Mapping[str, Any], paths: Paths) -> bool:
+    """Whether the running proxy began with another CA than the one on disk: what trusts that one, can't trust it.
+    `capture` is `proxy_status`; of a proxy that ran before it says nothing."""
+    is_its_own = capture.get("pid") in {child.pid for child in daemon.processes if child.name == "proxy"}
+    return is_its_own and capture.get("ca", "") not in ("", fingerprint(paths))
 
 
 def collector_status(daemon: Daemon, paths: Paths, route: str = "/v1/status") -> dict[str, Any]:

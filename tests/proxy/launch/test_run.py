@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ import spanlore
 from spanlore.memory.memory import Kind, Memory, Source, Status, memory_to_json
 from spanlore.settings import Paths, Settings
 from spanlore_proxy.launch.agents import Via
-from spanlore_proxy.launch.daemon import Daemon, DaemonLock, settings_digest, write_daemon
+from spanlore_proxy.launch.daemon import ChildState, Daemon, DaemonLock, settings_digest, write_daemon
 from spanlore_proxy.launch.run import prepare, warnings
 
 DAEMON = Daemon(os.getpid(), spanlore.__version__, 1, 7717, 7718, 7719, settings_digest(Settings()))
@@ -226,6 +227,19 @@ def test_without_daemon_the_agent_runs_all_the_same(tmp_path: Path) -> None:
     refused = run(paths, "--require", "--", "sh", "-c", "echo agent")
     assert (refused.returncode, refused.stdout) == (3, "")
     assert refused.stderr.startswith("spanlore: ")
+
+
+def test_a_ca_that_the_proxy_does_not_have_costs_no_agent(paths: Paths) -> None:
+    """Somebody removed the CA while the daemon ran: the agent would trust the new one and fail at every request."""
+    write_daemon(paths, replace(DAEMON, processes=(ChildState("proxy", 7, 0, 0),)))
+    paths.proxy_status_file.write_text('{"pid": 7, "ca": "another"}')
+
+    done = run(paths, "--", "sh", "-c", "echo agent $HTTPS_PROXY")
+    refused = run(paths, "--require", "--", "sh", "-c", "echo agent")
+
+    assert (done.returncode, done.stdout) == (0, "agent\n")
+    assert "WITHOUT the proxy" in done.stderr and "doctor --fix" in done.stderr
+    assert (refused.returncode, refused.stdout) == (3, "")
 
 
 def test_wrong_settings_cost_no_agent(paths: Paths) -> None:

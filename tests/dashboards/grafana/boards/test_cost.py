@@ -21,5 +21,5 @@ def test_figures_add_up(filled: Filled) -> None:
     assert round(sum(row["cost"] or 0 for row in by_model), 6) == round(whole["cost"], 6) > 0
     assert unpriced["calls"] == model["unpriced"] > 0
     assert model["prices"].startswith("genai-prices") or ", genai-prices" in model["prices"]
-    fresh, reads = sum(row["fresh"] for row in tokens), sum(row["cache_reads"] for row in tokens)
+    fresh, reads = sum(row["fresh"] for row in tokens), sum(row["cache reads"] for row in tokens)
     assert fresh * 7 == reads * 2
