@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import orjson
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 import spanlore
 from spanlore.memory.categories import category_of
@@ -58,6 +58,12 @@ class Action(BaseModel):
     action: Literal["edit", "pin", "unpin", "confirm", "reject", "forget", "undo", "merge"]
     text: str = Field("", max_length=4000, description="Of an edit")
     version: int | None = Field(None, ge=1, description="The version it was decided on; a newer one is a conflict")
+
+    @field_validator("version", mode="before")
+    @classmethod
+    def _whole(cls, value: Any) -> Any:
+        """JSON knows one kind of number: 2.0 is an integer of its schema's."""
+        return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Remembered(BaseModel):

@@ -171,7 +171,12 @@ def attested(scene: Scene) -> Iterator[Finding]:
     }[choice]
     severity = Severity.WARNING if choice == "rewrite" else Severity.NOTE
     do = "set SPANLORE_INJECTION_ATTESTED to client, rewrite or off" if choice != "client" else ""
-    yield Finding("attested", severity, f"sessions that sign their requests, in {DAYS} days: {signed}; {says}", do)
+    yield Finding(
+        "attested",
+        severity,
+        f"{several(signed, 'session')} in {DAYS} days with requests that the client signs: {says}",
+        do,
+    )
 
 
 def prefix_alarm(scene: Scene) -> Iterator[Finding]:
@@ -182,7 +187,7 @@ def prefix_alarm(scene: Scene) -> Iterator[Finding]:
     changed = {name: sum(reasons.values()) for name, reasons in counters.items() if name.startswith(ALARM)}
     if any(changed.values()):
         says = (
-            f"{several(sum(changed.values()), 'request')} had the beginning changed, and not by the client: "
+            f"the beginning of {several(sum(changed.values()), 'request')} changed without the client: "
             "prompt-cache reads are lost"
         )
         do = f"touch {scene.paths.kill_file} stops injection; please report it with `spanlore status --json`"

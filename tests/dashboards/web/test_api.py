@@ -50,11 +50,11 @@ def test_a_span(site: WebProcess, story: WebStory) -> None:
 
 
 def test_memories_and_what_is_done_to_them(site: WebProcess) -> None:
-    """Confirm, and a conflict for who decided on an older version."""
+    """Confirm, and a conflict for who decided on an older version, however JSON writes the number."""
     path = "/memories/m-000000000002"
     version = site.api(path).json()["memory"]["version"]
     done = site.api(f"{path}/actions", "POST", {"action": "confirm", "version": version})
-    late = site.api(f"{path}/actions", "POST", {"action": "confirm", "version": version})
+    late = site.api(f"{path}/actions", "POST", {"action": "confirm", "version": float(version)})
 
     assert done.json()["memory"]["version"] == version + 1
     assert late.status == 409
