@@ -142,7 +142,7 @@ BOARD: Final = Board(
                     "Turns",
                     "What was asked, how long did it take, and how did it end? A click shows the turn's trace.",
                     Kind.TABLE,
-                    "SELECT trace_id AS trace, start_time AS started, turn_index AS turn, call_class AS class, "
+                    "SELECT trace_id AS trace, start_time AS started, turn_index + 1 AS turn, call_class AS class, "
                     "duration_ns / 1e9 AS duration, inferences AS calls, tool_calls AS tools, failures AS failed, end, "
                     f"substring(prompt, 1, 300) AS prompt FROM turns WHERE {_IS_THIS} "
                     "ORDER BY started, ingested_at LIMIT 1 BY span_id LIMIT 500",
