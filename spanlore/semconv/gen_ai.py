@@ -79,6 +79,7 @@ OLD_NAMES: Final[dict[str, str]] = {
     "gen_ai.usage.cache_read_input_tokens": USAGE_CACHE_READ_INPUT_TOKENS,
     "gen_ai.usage.cache_creation.input_tokens": USAGE_CACHE_WRITE_INPUT_TOKENS,
     "gen_ai.usage.cache_creation_input_tokens": USAGE_CACHE_WRITE_INPUT_TOKENS,
+    "gen_ai.usage.reasoning_tokens": USAGE_REASONING_OUTPUT_TOKENS,
 }
 """Older name → the name written here; a receiver fills the newer one when only the older is present."""
 

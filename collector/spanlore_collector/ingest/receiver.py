@@ -40,8 +40,10 @@ from spanlore_collector.ingest.bodies import (
 from spanlore_collector.ingest.events import completed, told_spans
 from spanlore_collector.ingest.foreign import understood
 from spanlore_collector.ingest.generations import renewed
+from spanlore_collector.ingest.langchain import unwrapped
 from spanlore_collector.ingest.logs import decode_json_logs, decode_logs, log_rows
 from spanlore_collector.ingest.metrics import decode_json_metrics, decode_metrics
+from spanlore_collector.ingest.openinference import conventional
 from spanlore_collector.ingest.redacting import redacted_log, redacted_span
 from spanlore_collector.ingest.selfmetrics import NO_METRICS, SelfMetrics
 from spanlore_collector.store.late_content import LateContent, SpanKey
@@ -225,7 +227,8 @@ def _modern(record: SpanRecord, redactor: Redactor | None) -> SpanRecord:
     """spanlore's own spans are of today and redacted; nobody else's need be."""
     if record.scope_name == "spanlore":
         return record
-    return understood(renewed(named_anew(record if redactor is None else redacted_span(record, redactor))))
+    plain = record if redactor is None else redacted_span(record, redactor)
+    return understood(unwrapped(renewed(conventional(named_anew(plain)))))
 
 
 def _token(plain: bytes) -> str:

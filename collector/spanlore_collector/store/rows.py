@@ -339,7 +339,7 @@ def _usage(a: Attributes) -> dict[str, Any]:
         "cache_read_tokens": tokens(a, gen_ai.USAGE_CACHE_READ_INPUT_TOKENS),
         "cache_write_tokens": tokens(a, gen_ai.USAGE_CACHE_WRITE_INPUT_TOKENS),
         "cache_write_1h_tokens": maybe(a, lore.CACHE_WRITE_1H),
-        "reasoning_tokens": maybe(a, gen_ai.USAGE_REASONING_OUTPUT_TOKENS),
+        "reasoning_tokens": tokens(a, gen_ai.USAGE_REASONING_OUTPUT_TOKENS),
     }
 
 
