@@ -42,6 +42,10 @@ _CALL = re.compile(r"tool_calls\.(\d{1,6})\.tool_call\.(id|function\.name|functi
 _TEXT = re.compile(r"contents\.(\d{1,6})\.message_content\.text")
 _TOOL = re.compile(r"llm\.tools\.(\d{1,6})\.tool\.json_schema")
 _ANSWERS = "tool_call_id"
+_WHOLE = {
+    "input.value": (gen_ai.INPUT_MESSAGES, gen_ai.TOOL_CALL_ARGUMENTS),
+    "output.value": (gen_ai.OUTPUT_MESSAGES, gen_ai.TOOL_CALL_RESULT),
+}
 
 type Attributes = dict[str, AttributeValue]
 
@@ -63,13 +67,14 @@ def conventional(record: SpanRecord) -> SpanRecord:
         added.update(_of_tool(record))
     else:
         added.update(_of_agent(sent))
-    # The whole request and answer stand in `input.value` and `output.value` once more.
-    kept = {key: value for key, value in sent.items() if not _is_content(key)}
+    # Where it is told in parts, the whole request and answer stand in `input.value` and `output.value` once more.
+    whole = {key for key, told in _WHOLE.items() if any(name in added for name in told)}
+    kept = {key: value for key, value in sent.items() if key not in whole and not _is_part(key)}
     return replace(record, attributes={**added, **kept})
 
 
-def _is_content(key: str) -> bool:
-    return key in ("input.value", "output.value") or bool(_MESSAGE.fullmatch(key) or _TOOL.fullmatch(key))
+def _is_part(key: str) -> bool:
+    return bool(_MESSAGE.fullmatch(key) or _TOOL.fullmatch(key))
 
 
 def _of_model(sent: Mapping[str, AttributeValue]) -> Attributes:

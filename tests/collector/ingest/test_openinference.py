@@ -91,6 +91,13 @@ def test_content_is_kept_once() -> None:
     assert left["llm.token_count.total"] == "129"
 
 
+def test_content_that_is_told_whole_only_is_kept() -> None:
+    """A request without messages of its own is not lost."""
+    told = conventional(span({KIND: "LLM", "llm.model_name": "m", "input.value": "Say hi.", "output.value": "hi"}))
+
+    assert (told.attributes["input.value"], told.attributes["output.value"]) == ("Say hi.", "hi")
+
+
 @pytest.mark.parametrize("given", ['{"command": "pytest -q"}', "{'command': 'pytest -q'}"])
 def test_a_tool_call_has_its_outcome(given: str) -> None:
     """Arguments as JSON, or as LangChain writes them; the result may be a message."""
