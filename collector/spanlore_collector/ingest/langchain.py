@@ -55,8 +55,8 @@ def arguments_of(text: str) -> str:
 def result_of(value: Any) -> tuple[str, str]:
     """(text, id of the call) of a tool's result: a message, serialized or not, or whatever else it is."""
     message = parsed(value)
-    if isinstance(message, dict) and isinstance(message.get("kwargs"), dict):
-        message = message["kwargs"]
+    if isinstance(message, dict):
+        message = next((message[key] for key in ("kwargs", "data") if isinstance(message.get(key), dict)), message)
     if isinstance(message, dict) and isinstance(message.get("content"), str):
         return message["content"], str(message.get("tool_call_id") or "")
     return value if isinstance(value, str) else orjson.dumps(value).decode(), ""

@@ -50,6 +50,7 @@ def test_a_session_that_is_named_stands() -> None:
     [
         (MESSAGE, ("3 passed", "c1")),
         ('{"content": "ok", "tool_call_id": null}', ("ok", "")),
+        ('{"type": "tool", "data": {"content": "ok", "tool_call_id": "c2"}}', ("ok", "c2")),
         ("plain", ("plain", "")),
         ({"rows": 3}, ('{"rows":3}', "")),
         ('{"content": ["a"]}', ('{"content": ["a"]}', "")),
