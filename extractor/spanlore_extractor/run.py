@@ -30,6 +30,7 @@ from spanlore_extractor.memories.consolidate import Refused, consolidate
 from spanlore_extractor.memories.differing import Diff, baseline, differ, within_reach
 from spanlore_extractor.memories.life import Caps, grow_old
 from spanlore_extractor.mining.candidate import Candidate, Dropped
+from spanlore_extractor.mining.detected import detect
 from spanlore_extractor.mining.miner import mine_session
 from spanlore_extractor.mining.session import MinedSession
 from spanlore_extractor.mining.summary import Summary, summarise
@@ -333,7 +334,8 @@ def _mine_batch(
     reader: Rows, rules: Rules, now_ns: int, batch: Sequence[SessionState], known: Sequence[Memory]
 ) -> Report:
     sessions = read_sessions(reader, [state.session_id for state in batch])
-    mined = [mine_session(session, rules.window_ns) for session in sessions]
+    detected = [detect(session, rules.window_ns) for session in sessions]
+    mined = [mine_session(session, rules.window_ns, found) for session, found in zip(sessions, detected, strict=True)]
     candidates = [
         _placed(candidate, session, rules.is_isolated)
         for session, item in zip(sessions, mined, strict=True)
@@ -352,7 +354,9 @@ def _mine_batch(
         operations=outcome.operations + weakened.operations,
         refused=outcome.refused,
         places=tuple((session.repository, session.cwd) for session in sessions),
-        summaries=tuple(summarise(session, rules.window_ns) for session in sessions),
+        summaries=tuple(
+            summarise(session, rules.window_ns, found) for session, found in zip(sessions, detected, strict=True)
+        ),
     )
 
 

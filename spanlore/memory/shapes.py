@@ -85,6 +85,8 @@ _SPEAKS: Final = re.compile(
     r"\buser(?: preference|'s preference| said| wants)\b|\b(?:agents?|assistants?|models?) (?:must|should|have to)\b|"
     r"\bdon'?t do that\b|\buse \S+ instead\b(?!\s*(?:of\b.*)?(?:\(|$))|\bno, use\b|\bship (?:it|\w+)\b|\blgtm\b|"
     r"\b(?:save|store|add|keep|put) (?:\w+ )?(?:to|in|into) (?:\w+ )?memor(?:y|ies)\b|\bto your CLAUDE|"
+    r"\b(?:the|our|this) (?:team|company|organi[sz]ation|project|repository) (?:now |always |only |never )?"
+    r"(?:uses?|prefers?|wants?|switched|moved)\b|"
     r"\byou should have\b|\brole\W{1,6}user\b|^\s*(?:user|human|agent|memory)\s*:|<(?:user|human|memory)\b",
     re.I,
 )
@@ -143,7 +145,7 @@ def reads_as_instruction(text: str) -> bool:
 def speaks(text: str) -> bool:
     """Whether somebody speaks in it to the agent or about its user, where a command, a name or a message of a program
     should stand."""
-    folded = plain(text)
+    folded = plain(text).replace("_", " ")  # a name can be made of any words
     return any(_SPEAKS.search(part) for part in (folded, *re.split(r"[:;.!?]\s+|[\"'`]", folded)))
 
 

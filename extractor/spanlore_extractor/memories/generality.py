@@ -15,6 +15,7 @@ from spanlore.memory.memory import Kind, Source
 from spanlore.memory.shapes import plain
 from spanlore_extractor.mining.candidate import Candidate
 from spanlore_extractor.mining.hygiene import sentences
+from spanlore_extractor.mining.shell import program_of, take_apart
 
 _STRONG: Final = re.compile(
     r"\b(?:never(?!\W*$)|always(?!\W*$)|from now on|in future|every time|under no circumstances|(?:do not|don'?t) ever|"
@@ -75,6 +76,9 @@ _STOP: Final = frozenset({
     "to", "up", "us", "use", "want", "was", "we", "well", "will", "with", "you", "your",
 })  # fmt: skip
 MIN_CONTENT_WORDS: Final = 2
+_TAKING_FILES: Final = frozenset({"cat", "head", "tail", "less", "ls", "cd", "rm", "cp", "mv", "touch", "stat", "nl"})
+MIN_SPACES: Final = 4
+"""In the name of a file, from which on it is rather a text."""
 MAX_CORE_CHARS: Final = 300
 MAX_LOOSE_CHARS: Final = 200
 """Of what was not stated as a standing rule: longer ones are reviews and reports."""
@@ -119,6 +123,8 @@ def is_of_one_session(candidate: Candidate) -> str:
             return "a test that uses it is not where it is"
         is_name = _IDENTIFIER.fullmatch(candidate.subject) and not candidate.value.startswith("..")
         return "" if is_name else "no name of this repository was looked up"
+    if any(map(_names_a_text, shown)) or (candidate.kind is Kind.LOCATION and candidate.value.count(" ") >= MIN_SPACES):
+        return "the name of a file reads as a sentence"
     if candidate.kind is Kind.LOCATION and _OUTSIDE.search(candidate.worked):
         return "about a path outside of the repository"
     if candidate.kind is Kind.DEAD_END:
@@ -129,6 +135,12 @@ def is_of_one_session(candidate: Candidate) -> str:
     if candidate.kind in (Kind.ENVIRONMENT, Kind.LOCATION, Kind.USAGE) and _ONE_TIME.search(done):
         return "what helped was for that once"
     return ""
+
+
+def _names_a_text(command: str) -> bool:
+    """Whether a command that takes files is given one with the words of a sentence."""
+    given = [argv[1:] for argv in take_apart(command).commands if program_of(argv) in _TAKING_FILES]
+    return any(word.count(" ") >= MIN_SPACES for words in given for word in words)
 
 
 def _states(sentence: str, is_standing: bool) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 
 from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel, Outcome
-from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, sentences
+from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, sentences, without_quotations
 from spanlore_extractor.mining.languages import asks_why, says_no
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
 from spanlore_extractor.mining.statements import STATES, states_how_it_is
@@ -215,6 +215,7 @@ def is_durable(own: str) -> bool:
     """Whether the words state a standing rule: short, no question, not about this one thing."""
     if len(own) > MAX_RULE_CHARS or any(_is_question(sentence) for sentence in sentences(own)):
         return False
+    own = without_quotations(own)
     if _ALWAYS_RULE.search(own):
         return True
     return bool(_DURABLE.search(own) or _STANDALONE_BAN.match(own)) and not _ONCE.search(own)
@@ -283,7 +284,7 @@ def _is_question(sentence: str) -> bool:
 
 def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
     """What speaks for a correction, wire signals first; () when nothing does."""
-    parts = sentences(prose(step.text))
+    parts = sentences(without_quotations(prose(step.text)))
     own = "\n".join(part for part in parts if not _is_question(part))
     if step.channel is Channel.REJECTION_REASON:
         return ("refused a tool call with a reason", *_words(own, False))

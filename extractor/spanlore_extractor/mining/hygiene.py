@@ -10,6 +10,7 @@ from spanlore.harness.prose import prose
 MAX_PROSE_CHARS: Final = 1500
 """A longer message is a specification or a paste; it is not read as a correction."""
 
+_QUOTATION: Final = re.compile(r"\"[^\"\s]+(?: [^\"\s]+){2,}\"|“[^”\s]+(?: [^”\s]+){2,}”")
 _LOG: Final = re.compile(
     r"\bProcess completed with exit code \d|^##\[(?:error|group|section)\]|\bnpm ERR!|^\S+ \| .*\n\S+ \| ", re.M
 )
@@ -39,6 +40,11 @@ _DID: Final = re.compile(
 def tells_of_own_doing(text: str) -> bool:
     """Whether a person says that they did something themselves: what works after that is their doing."""
     return bool(_DID.search(text))
+
+
+def without_quotations(text: str) -> str:
+    """The text with an ellipsis for what is quoted of others: three words or more in quotation marks."""
+    return _QUOTATION.sub("…", text)
 
 
 def is_mostly_pasted(text: str) -> bool:

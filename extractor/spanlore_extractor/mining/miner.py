@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from spanlore.genai.inference import CallClass
 from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Source
 from spanlore.memory.rules import rule_of
 from spanlore_extractor.mining.candidate import Candidate, Dropped
-from spanlore_extractor.mining.confirmation import Confirmation, confirmed_by, find_confirmations
-from spanlore_extractor.mining.corrections import Correction, find_corrections
-from spanlore_extractor.mining.explicit import Statement, find_statements
-from spanlore_extractor.mining.failures import find_deltas
+from spanlore_extractor.mining.confirmation import Confirmation, confirmed_by
+from spanlore_extractor.mining.corrections import Correction
+from spanlore_extractor.mining.detected import Detected, detect
+from spanlore_extractor.mining.explicit import Statement
 from spanlore_extractor.mining.lessons import QUOTE_CHARS, dead_end_of, lesson_of, pinned
 from spanlore_extractor.mining.lookups import find_lookups
 from spanlore_extractor.mining.loops import find_loops
-from spanlore_extractor.mining.session import Conversation, HumanStep, MinedSession, ToolStep
+from spanlore_extractor.mining.session import HumanStep, MinedSession, ToolStep
 
 SHOWN_CHARS = 160
 
@@ -28,19 +29,21 @@ class Mined:
     dropped: tuple[Dropped, ...]
 
 
-def mine_session(session: MinedSession, window_ns: int) -> Mined:
-    """Failures and loops of every conversation, what the person said in the main one. Pure and deterministic."""
+def mine_session(session: MinedSession, window_ns: int, detected: Sequence[Detected] = ()) -> Mined:
+    """Failures and loops of every conversation, what the person said in the main one. Pure and deterministic.
+    `detected`: what `detect` gives for the session, where that is known already."""
     candidates: list[Candidate] = []
     dropped: list[Dropped] = []
     confirmations: list[Confirmation] = []
-    for conversation in session.conversations:
+    for one in detected or detect(session, window_ns):
+        conversation = one.conversation
         if conversation.call_class not in (CallClass.MAIN, CallClass.SUBAGENT):
             continue
-        _mine_failures(conversation, session, window_ns, candidates, dropped)
+        _mine_failures(one, session, candidates, dropped)
         candidates.extend(pinned(lookup, session) for lookup in find_lookups(conversation))
         if conversation.call_class is CallClass.MAIN:
-            _mine_words(conversation, session, candidates, dropped)
-            confirmations += find_confirmations(conversation)[0]
+            _mine_words(one, session, candidates, dropped)
+            confirmations += one.confirmations
     return Mined(tuple(_raised(candidate, confirmations) for candidate in candidates), tuple(dropped))
 
 
@@ -53,13 +56,9 @@ def _raised(candidate: Candidate, confirmations: list[Confirmation]) -> Candidat
 
 
 def _mine_failures(
-    conversation: Conversation,
-    session: MinedSession,
-    window_ns: int,
-    candidates: list[Candidate],
-    dropped: list[Dropped],
+    detected: Detected, session: MinedSession, candidates: list[Candidate], dropped: list[Dropped]
 ) -> None:
-    findings = find_deltas(conversation, window_ns)
+    findings = detected.failures
     dropped.extend(_drop_failure(session, drop.failure, drop.reason) for drop in findings.drops)
     for delta in findings.deltas:
         lesson = lesson_of(delta, session)
@@ -67,16 +66,14 @@ def _mine_failures(
             dropped.append(_drop_failure(session, delta.failure, lesson))
         else:
             candidates.append(lesson)
-    candidates.extend(dead_end_of(loop, session) for loop in find_loops(conversation, findings.deltas))
+    candidates.extend(dead_end_of(loop, session) for loop in find_loops(detected.conversation, findings.deltas))
 
 
-def _mine_words(
-    conversation: Conversation, session: MinedSession, candidates: list[Candidate], dropped: list[Dropped]
-) -> None:
-    statements = find_statements(conversation)
+def _mine_words(detected: Detected, session: MinedSession, candidates: list[Candidate], dropped: list[Dropped]) -> None:
+    statements = detected.statements
     known = {(statement.step.span_id, statement.step.ordinal) for statement in statements}
     candidates.extend(stated(statement, session) for statement in statements)
-    corrections, none = find_corrections(conversation)
+    corrections, none = detected.corrections
     candidates.extend(
         corrected(correction, session)
         for correction in corrections

@@ -17,10 +17,7 @@ from spanlore.genai.inference import CallClass
 from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.answer import is_success
-from spanlore_extractor.mining.confirmation import find_confirmations
-from spanlore_extractor.mining.corrections import find_corrections
-from spanlore_extractor.mining.explicit import find_statements
-from spanlore_extractor.mining.failures import find_deltas
+from spanlore_extractor.mining.detected import Detected, detect
 from spanlore_extractor.mining.hygiene import sentences
 from spanlore_extractor.mining.lessons import relative, shown_command
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, MinedSession, Step, ToolStep, time_of
@@ -81,25 +78,28 @@ class Summary:
     the better one."""
 
 
-def summarise(session: MinedSession, window_ns: int) -> Summary:
-    """The session's summary; pure, and the same for the same spans."""
+def summarise(session: MinedSession, window_ns: int, detected: Sequence[Detected] = ()) -> Summary:
+    """The session's summary; pure, and the same for the same spans. `detected`: what `detect` gives for the session,
+    where that is known already."""
+    detected = detected or detect(session, window_ns)
     steps = [step for conversation in session.conversations for step in conversation.steps]
-    main = [one for one in session.conversations if one.call_class in (CallClass.MAIN, CallClass.UNKNOWN)]
+    told = [one for one in detected if one.conversation.call_class in (CallClass.MAIN, CallClass.UNKNOWN)]
+    main = [one.conversation for one in told]
     asked = [text for one in main for step in one.steps if (text := _request(step))]
     decisions: list[str] = []
     confirmed: list[str] = []
     questions: list[str] = []
-    for conversation in main:
-        decisions += _decisions(conversation)
-        confirmed += [item.reason for item in find_confirmations(conversation)[0]]
-        questions += _questions(conversation)
-    found = [find_deltas(conversation, window_ns) for conversation in session.conversations]
+    for one in told:
+        decisions += _decisions(one)
+        confirmed += [item.reason for item in one.confirmations]
+        questions += _questions(one.conversation)
+    found = [one.failures for one in detected]
     resolved = [
         Resolved(_clip(delta.failure.error_line), _fix(delta.fix, session), delta.type.value)
-        for one in found
-        for delta in one.deltas
+        for findings in found
+        for delta in findings.deltas
     ]
-    open_lines = [_clip(drop.failure.error_line) for one in found for drop in one.drops if drop.failure.error_line]
+    open_lines = [_clip(drop.failure.error_line) for item in found for drop in item.drops if drop.failure.error_line]
     settled = {item.error for item in resolved}
     unresolved = [line for line in open_lines if line not in settled]
     kept = _Kept()
@@ -149,9 +149,9 @@ def _request(step: Step) -> str:
     return flat if len(flat) <= MAX_GOAL_CHARS else flat[: MAX_GOAL_CHARS - 1].rstrip() + "…"
 
 
-def _decisions(conversation: Conversation) -> list[str]:
-    found = [(item.step.time_ns, item.quote) for item in find_corrections(conversation)[0]]
-    found += [(item.step.time_ns, item.quote) for item in find_statements(conversation)]
+def _decisions(detected: Detected) -> list[str]:
+    found = [(item.step.time_ns, item.quote) for item in detected.corrections[0]]
+    found += [(item.step.time_ns, item.quote) for item in detected.statements]
     return [_clip(quote, MAX_DECISION_CHARS) for _, quote in sorted(found, key=lambda one: one[0])]
 
 
