@@ -80,9 +80,13 @@ def memories(
         write(f"{row['status']}  {row['kind']}  sessions: {row['sessions']}  {row['scope'][-40:]}")
         for line in textwrap.wrap(row["text"], 76):
             write(f"    {line}")
+    left = [{"kind": kind, "reason": reason, "count": count} for kind, reason, count in corpus.left]
+    for one in left:
+        tell(f"left: {one['count']:>3} {one['kind']}: {one['reason']}")
     tell(f"{corpus.sessions} sessions, {corpus.candidates} candidates, {len(rows)} memories")
     if as_json:
         counts = {"sessions": corpus.sessions, "candidates": corpus.candidates, "skipped_files": corpus.skipped}
+        counts |= {"left": left}
         typer.echo(json.dumps({"bench": "eval memories", "rows": rows, **counts}))
 
 

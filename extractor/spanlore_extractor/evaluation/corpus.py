@@ -5,7 +5,7 @@ Meant for reading: everything that would be kept, shown ones first, so that a pe
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,8 @@ class Corpus:
     candidates: int
     memories: tuple[Memory, ...]
     """Those that are shown first."""
+    left: tuple[tuple[str, str, int], ...] = ()
+    """(kind, reason, how many) of the candidates that became no memory of their own, the most frequent first."""
 
 
 def memories_of(folder: Path, redactor: Redactor) -> Corpus:
@@ -80,7 +82,9 @@ def consolidated(
     outcome = consolidate(candidates, (), _recurrences(sessions), redactor, now_ns)
     memories = {operation.memory.id: operation.memory for operation in outcome.operations}
     ordered = sorted(memories.values(), key=_key)
-    return Corpus(len(sessions), skipped, len(candidates), tuple(ordered))
+    left = Counter((item.candidate.kind.value, item.reason) for item in outcome.refused)
+    told = sorted(((kind, reason, count) for (kind, reason), count in left.items()), key=lambda one: (-one[2], one[:2]))
+    return Corpus(len(sessions), skipped, len(candidates), tuple(ordered), tuple(told))
 
 
 def rows_of(corpus: Corpus) -> list[dict[str, Any]]:

@@ -35,7 +35,9 @@ def test_traps_need_another_session() -> None:
         told = Told(name).human("go").run("go test ./...", failing, 1)
         return told.call("Write", {"file_path": "/home/dev/tally/a.go"}).run("go test ./...", "ok")
 
-    assert consolidated([fixed("s1").session()], 0, Redactor()).memories == ()
+    one = consolidated([fixed("s1").session()], 0, Redactor())
+    assert one.memories == ()
+    assert one.left == (("trap", "code was fixed; the failure was not seen in another session", 1),)
     both = consolidated([fixed("s1").session(), fixed("s2").session()], 0, Redactor())
     assert [memory.kind.value for memory in both.memories] == ["trap"]
 
