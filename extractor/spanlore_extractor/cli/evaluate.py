@@ -86,8 +86,7 @@ def memories(
     tell(f"{corpus.sessions} sessions, {corpus.candidates} candidates, {len(rows)} memories")
     if as_json:
         counts = {"sessions": corpus.sessions, "candidates": corpus.candidates, "skipped_files": corpus.skipped}
-        counts |= {"left": left}
-        typer.echo(json.dumps({"bench": "eval memories", "rows": rows, **counts}))
+        typer.echo(json.dumps({"bench": "eval memories", "rows": rows, "left": left, **counts}))
 
 
 def recalled(
