@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 from aiohttp import web
+from clickhouse_connect.driver.client import Client
 
 from spanlore import opening
 from spanlore.heap import release_when_idle
@@ -35,6 +36,7 @@ from spanlore_collector.clickhouse_http.interface import ClickHouseInterface
 from spanlore_collector.ingest.bodies import MAX_BODY_BYTES
 from spanlore_collector.ingest.receiver import Receiver
 from spanlore_collector.ingest.selfmetrics import SelfMetrics
+from spanlore_collector.store import descriptions
 from spanlore_collector.store.backfill import BackFill
 from spanlore_collector.store.client import Store, is_out_of_memory, store_of
 from spanlore_collector.store.memories import MemoryTable
@@ -107,19 +109,14 @@ class Service:
         opening.tell(told, "opening the store")
         if self._store.path:
             await asyncio.to_thread(_use_own_temporary_files, self._paths.state_dir / "collector-tmp")
+        if mended := await asyncio.to_thread(descriptions.put_back, self._store.path):
+            log.warning("a full disk had emptied the descriptions of tables; put back: %s", ", ".join(mended))
         client = await asyncio.to_thread(self._store.connect, database="default")
         cluster = self._settings.collector.cluster
         if self._store.path:
             await asyncio.to_thread(refuse_without_room, client, self._store.database, self._store.path)
-        applied = await _patiently(migrate, client, self._store.database, cluster, _upgrade_teller(told))
-        if self._store.path:
-            await _patiently(bound_merges, client)
-        if applied:
-            log.info("migrations applied: %s", ", ".join(applied))
-        retention = Retention(self._settings.retention.raw_days, self._settings.retention.rows_days)
-        changed = await asyncio.to_thread(apply_retention, client, retention, cluster)
-        if changed:
-            log.info("retention changed: %s", ", ".join(changed))
+        with descriptions.kept(self._store.path):
+            await self._shape(client, cluster, told)
         sharing = Sharing(self._settings.memory.forks, self._settings.memory.public_repositories)
         table = await _patiently(MemoryTable, client, sharing)
         opening.tell(told, "looking what was written last")
@@ -132,6 +129,17 @@ class Service:
         await self._serve_api(collector, writer, table, sharing)
         told.unlink(missing_ok=True)
         return Ports(collector.getsockname()[1], clickhouse.getsockname()[1] if clickhouse else 0)
+
+    async def _shape(self, client: Client, cluster: str, told: Path) -> None:
+        applied = await _patiently(migrate, client, self._store.database, cluster, _upgrade_teller(told))
+        if self._store.path:
+            await _patiently(bound_merges, client)
+        if applied:
+            log.info("migrations applied: %s", ", ".join(applied))
+        retention = Retention(self._settings.retention.raw_days, self._settings.retention.rows_days)
+        changed = await asyncio.to_thread(apply_retention, client, retention, cluster)
+        if changed:
+            log.info("retention changed: %s", ", ".join(changed))
 
     async def _serve_api(self, listener: socket.socket, writer: Writer, table: MemoryTable, sharing: Sharing) -> None:
         threads = self._stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="decode"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -107,6 +108,46 @@ def test_a_full_disk_leaves_an_old_store_as_it_is(tmp_path: Path) -> None:
         ballast.unlink()
         with CollectorProcess(disk / "state") as collector:
             assert collector.rows("SELECT count() FROM otel_traces") == [60]
+
+
+_CHANGE = """
+import sys
+from pathlib import Path
+from spanlore_collector.store.client import Store
+from spanlore_collector.store.descriptions import kept
+from spanlore_collector.store.migrate import migrate
+store = Store("chdb://" + sys.argv[1])
+with store.connect(database="default") as client, kept(store.path):
+    migrate(client, store.database)
+"""
+
+
+def test_a_disk_that_fills_during_an_upgrade_costs_nothing(tmp_path: Path) -> None:
+    """The engine empties descriptions of tables then; the next start with some room has all rows and the new tables."""
+    with small_disk(tmp_path / "disk", 64) as disk:
+        store, ballast = disk / "state" / "store", disk / "ballast"
+        (disk / "state").mkdir()
+        tests = child_environment({"PYTHONPATH": str(Path(__file__).parents[1])})
+        make = [sys.executable, "-m", "support.older_store", str(store), "60", "90", "92"]
+        for room_kb in (40, 48, 56, 64, 32):
+            subprocess.run(make, env=tests, check=True)
+            with pytest.raises(OSError, match="No space"):
+                _write_without_end(ballast)
+            with ballast.open("r+b") as file:
+                file.truncate(ballast.stat().st_size - room_kb * 1024)
+            changed = subprocess.run(
+                [sys.executable, "-c", _CHANGE, str(store)], env=tests, capture_output=True, check=False
+            )
+            assert changed.returncode != 0
+            ballast.unlink()
+            if emptied := [file for file in store.rglob("*.sql") if not file.stat().st_size]:
+                break
+            shutil.rmtree(store)
+        assert emptied, "the engine no longer does that: the copy can go"
+        with CollectorProcess(disk / "state") as collector:
+            assert collector.rows("SELECT count() FROM otel_traces") == [60]
+            assert collector.rows("SELECT count() > 0 FROM content") == [1]
+        assert any("put back" in line for line in collector.log)
 
 
 def test_a_read_only_store_is_told(tmp_path: Path) -> None:

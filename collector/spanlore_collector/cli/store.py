@@ -76,7 +76,7 @@ def migrate(
     as_json: bool = _JSON,
 ) -> None:
     """Brings the tables to this version's shape. The daemon does it when it starts."""
-    from spanlore_collector.store import backfill
+    from spanlore_collector.store import backfill, descriptions
     from spanlore_collector.store import migrate as migrating
 
     settings = _settings()
@@ -87,7 +87,10 @@ def migrate(
         typer.echo(migrating.script(DATABASE, name, "26.9"), nl=False)
         return
     with _client(is_new=True) as (client, where, _):
-        applied = migrating.migrate(client, where.database, name)
+        if where.path:
+            migrating.refuse_without_room(client, where.database, where.path)
+        with descriptions.kept(where.path):
+            applied = migrating.migrate(client, where.database, name)
         backfill.fill(client, _tell_filling, name)
     _line(as_json, "\n".join(f"applied {one}" for one in applied) or "nothing to apply: the store is up to date")
     _finish({"applied": applied}, as_json=as_json)
@@ -221,6 +224,7 @@ def _settings() -> Settings:
 def _client(*, is_new: bool = False) -> Iterator[tuple[Connection, Store, str]]:
     """The store's own connection, the store, and its cluster's name; faults as messages with an exit code."""
     from spanlore.settings import Paths, child_environment
+    from spanlore_collector.store import descriptions
     from spanlore_collector.store.client import StoreLockedError, StoreUnavailableError, store_of
     from spanlore_collector.store.transfer import EngineError, TransferError
 
@@ -228,6 +232,7 @@ def _client(*, is_new: bool = False) -> Iterator[tuple[Connection, Store, str]]:
     store = store_of(settings.clickhouse_url, Paths.from_environ(child_environment({})).store_dir)
     try:
         store.claim()
+        descriptions.put_back(store.path)
         if store.path and not is_new and not store.path.exists():
             _refuse(f"there is no store in {store.path} yet. `spanlore up` makes one.", EXIT_NOT_RUNNING)
         with store.connect(database="default") as client:
@@ -245,13 +250,14 @@ def _client(*, is_new: bool = False) -> Iterator[tuple[Connection, Store, str]]:
 @contextmanager
 def _filled_client(target: Store | None = None) -> Iterator[Connection]:
     """A store that can be copied: nothing in it is left where an older version kept it."""
-    from spanlore_collector.store import backfill
+    from spanlore_collector.store import backfill, descriptions
     from spanlore_collector.store.migrate import migrate as migrate_store
 
     with _client() as (client, where, cluster):
         if target is not None and where.path and target.path:
             _refuse("both stores are embedded: use `store export` and, with the other SPANLORE_STATE_DIR, `import`")
-        migrate_store(client, where.database, cluster)
+        with descriptions.kept(where.path):
+            migrate_store(client, where.database, cluster)
         backfill.fill(client, _tell_filling, cluster)
         yield client
 
