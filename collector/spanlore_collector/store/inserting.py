@@ -35,6 +35,7 @@ from spanlore.semconv import lore
 from spanlore_collector.store import signals
 from spanlore_collector.store.claims import Claims
 from spanlore_collector.store.known import KnownHashes, KnownSpans, SpanKey
+from spanlore_collector.store.retellings import Retellings
 from spanlore_collector.store.retention import delete_rows, prune_content
 from spanlore_collector.store.rows import SpanRows, title_row
 from spanlore_collector.store.tables import (
@@ -105,6 +106,7 @@ class Inserter:
         self._types = _column_types(client)
         self._content_settings = _content_settings(client)
         self._claims = Claims(client, cluster)
+        self._retellings = Retellings(client)
         self._cluster = cluster
         self.spans = spans or KnownSpans()
         self.hashes = hashes or KnownHashes()
@@ -129,7 +131,7 @@ class Inserter:
             receipts.append(Receipt(len(taken) - before, len(batch) - (len(taken) - before)))
         if taken:
             self._make_way([rows for rows in taken.values() if rows.revision and rows.key in self.spans])
-            self._insert_spans(self._claims.settle(list(taken.values())))
+            self._insert_spans(self._claims.settle(self._retellings.settle(list(taken.values()))))
         return receipts
 
     def _is_newer(self, rows: SpanRows) -> bool:
