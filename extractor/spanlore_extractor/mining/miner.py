@@ -122,7 +122,7 @@ def corrected(correction: Correction, session: MinedSession) -> Candidate:
         evidence=(_said(correction.step, session, correction.quote),),
         time_ns=correction.step.time_ns,
         explanation=f"correction: {', '.join(correction.signals)}"
-        + ("; a standing rule" if correction.is_durable else ""),
+        + ("; meant for good" if correction.is_durable else ""),
         branch=session.branch,
         failed=f"{follows.tool_name} {follows.command}".strip() if is_refusal and follows else "",
         quote=correction.quote,
