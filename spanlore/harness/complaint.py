@@ -122,10 +122,10 @@ def complains(command: Command, lines: list[str]) -> bool:
 
 
 def _is_thrown(lines: list[str]) -> bool:
-    """Whether an exception ended it: it is all that is said, or it comes with the place where it was thrown."""
+    """Whether an exception ended it: a short output begins or ends with it, or it comes with the place of the throw."""
     if _UNCAUGHT.match(lines[0]) or (_IN_FILE.match(lines[0]) and _THROWN.match(lines[-1])):
         return True
-    if len(lines) <= _BRIEF_LINES and any(map(_NAMED_ERROR.match, lines)):
+    if len(lines) <= _BRIEF_LINES and (_NAMED_ERROR.match(lines[0]) or _NAMED_ERROR.match(lines[-1])):
         return True
     tail = lines[-_FEW_LINES:]
     return any(_THROWN.match(one) and _IN_FILE.match(other) for one, other in pairwise(tail))
