@@ -6,7 +6,7 @@ import typer
 
 from spanlore_extractor.cli.transcript import mine_file
 
-CALLS = [("rtk bun test", 2, "error: unrecognized subcommand 'bun' \x1b]0;x\x07"), ("bun test", 0, "ok")]
+CALLS = [("rtk bun test", 2, "error: unrecognized subcommand 'bun' \x1b]0;x\x07\x9bHx"), ("bun test", 0, "ok")]
 
 
 def session(folder: Path) -> Path:
@@ -48,12 +48,12 @@ def test_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_is_done_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A failure's line may hold an escape sequence: here one that retitles the window."""
+    """A line may hold escape sequences: here one that retitles the window, and an 8-bit one that moves the cursor."""
     mine_file(session(tmp_path), as_json=False, with_left=False)
     out = capsys.readouterr().out
 
-    assert "x\ufffd" in out
-    assert "\x1b" not in out
+    assert "'bun' \ufffdHx" in out
+    assert not {"\x1b", "\x07", "\x9b"} & set(out)
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", None])

@@ -17,7 +17,7 @@ async def test_only_what_a_proxy_needs(tmp_path: Path) -> None:
         names = set(master.addons.lookup)
         options = master.options
 
-    assert names == {"core", "proxyserver", "captureaddon", "nextlayer", "tlsconfig", "disableh2c"}
+    assert names == {"core", "proxyserver", "captureaddon", "nextlayer", "tlsconfig", "disableh2c", "trusting"}
     assert (options.connection_strategy, options.websocket, options.store_streamed_bodies) == ("lazy", False, False)
     assert (options.body_size_limit, options.stream_large_bodies, options.ssl_insecure) == (None, None, False)
 
