@@ -19,11 +19,12 @@ _OTLP = "otlp"
 
 
 class Retellings:
-    """Knows which span told of an answer."""
+    """Knows which span told of an answer: since the start, and in the hour before, not in all that is stored."""
 
     def __init__(self, client: Client) -> None:
         sql = (
             f"SELECT trace_id, response_id, span_id FROM inferences WHERE source = '{_OTLP}' AND response_id != '' "
+            "AND ingested_at >= (SELECT max(ingested_at) FROM inferences) - INTERVAL 1 HOUR "
             f"ORDER BY ingested_at DESC LIMIT {MAX_KNOWN}"
         )
         rows = reversed(client.query(sql).result_rows)
