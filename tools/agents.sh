@@ -3,8 +3,8 @@
 #
 #   tools/agents.sh          those that need nothing but npm: claude-code codex gemini-cli pi (1.1 GB)
 #   tools/agents.sh all      these, and opencode, qwen-code (with its Node 22), openclaw (with its Node 24), cline,
-#                            continue, copilot-cli, kimi-code and grok-cli (the last two with their Node 22), mini-swe-agent and
-#                            aider (with Python 3.12): 3.3 GB more
+#                            continue, copilot-cli, kimi-code and grok-cli (the last two with their Node 22),
+#                            mini-swe-agent and aider (with Python 3.12): 3.6 GB more
 #   tools/agents.sh NAME...  the ones that are named
 #
 # What cannot be installed is left out with a word about it, and the tests that need it are skipped; whoever asked for

@@ -33,9 +33,11 @@ class Retellings:
 
     def settle(self, group: Sequence[SpanRows]) -> list[SpanRows]:
         """The group, without the types of spans that tell what another told. The same group again gives the same."""
-        for rows in sorted(group, key=lambda rows: -len(rows.parts)):
-            if key := _answer(rows):
-                self._tellers.setdefault(key, rows.span_id)
+        told = [(key, rows) for rows in group if (key := _answer(rows))]
+        if not told:
+            return list(group)
+        for key, rows in sorted(told, key=lambda one: -len(one[1].parts)):
+            self._tellers.setdefault(key, rows.span_id)
         while len(self._tellers) > MAX_KNOWN:
             del self._tellers[next(iter(self._tellers))]
         return [rows.without_types() if self._is_told(rows) else rows for rows in group]
