@@ -60,8 +60,9 @@ BATCH_SPANS: Final = 20_000
 """A batch of sessions is read at once up to this many spans."""
 OPERATIONS_AT_ONCE: Final = 4_000
 """Of a run; a request to the collector is bounded, and a first run over a large store may find more."""
-OVERLAP_MS: Final = 10_000
-"""Rows are looked for again this far back: a batch is stamped before it is committed."""
+OVERLAP_MS: Final = 120_000
+"""Rows are looked for again this far back: a batch is stamped before it is committed, and waits where there is much to
+write; and a clock may be set back a little."""
 ATTEMPTS: Final = 5
 """Of a run, before it gives up: a person and the daemon's extractor may change memories while it reads and judges."""
 
