@@ -23,6 +23,7 @@ from spanlore.settings import child_environment
 from spanlore_collector.bench.sample import sample_spans
 from spanlore_proxy.demo.stage import Stage
 from spanlore_proxy.demo.store_view import StoreView, wait_until
+from support.clock import MovableClock
 from support.collector_process import CollectorProcess
 from support.model_server import ModelServer, Reply, Say
 from support.proxied import ProxiedClient, counted
@@ -170,9 +171,9 @@ def test_a_read_only_store_is_told(tmp_path: Path) -> None:
 class Work:
     """A daemon with clients that ask, and what became of it."""
 
-    def __init__(self, stage: Stage, offset: Path) -> None:
+    def __init__(self, stage: Stage, clock: MovableClock) -> None:
         self.stage = stage
-        self.offset = offset
+        self.clock = clock
         self.answered: set[str] = set()
         self.client = ProxiedClient(stage.paths)
         self.said = ["go"]
@@ -203,34 +204,16 @@ class Work:
         assert counted(self.stage.paths, "lost") == 0
 
 
-CLOCK = """
-import time
-real, at = time.time_ns, {file!r}
-
-def told():
-    try:
-        with open(at) as file:
-            return real() + int(file.read() or 0)
-    except OSError:
-        return real()
-
-time.time_ns = told
-time.time = lambda: told() / 1e9
-"""
-
-
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
     """A daemon in front of a server that always answers; its processes' wall clocks can be moved."""
-    folder = tmp_path_factory.mktemp("clock")
-    offset = folder / "offset"
-    (folder / "sitecustomize.py").write_text(CLOCK.format(file=str(offset)))
+    clock = MovableClock(tmp_path_factory.mktemp("clock"))
     with (
         ModelServer(lambda request: Reply((Say("ok"),))) as server,
-        Stage(server.url, settings={"PYTHONPATH": str(folder)}) as stage,
+        Stage(server.url, settings=clock.environment) as stage,
     ):
         stage.up()
-        yield Work(stage, offset)
+        yield Work(stage, clock)
 
 
 def test_a_collector_that_is_away_for_long(work: Work) -> None:
@@ -265,7 +248,7 @@ def test_a_torn_spool_and_a_killed_proxy(work: Work) -> None:
 def test_clocks_that_jump(work: Work) -> None:
     """An hour back, two days forth and back again: everything is stored once, and no span ends before it began."""
     for seconds in (0, -3600, 2 * 86_400, 0):
-        work.offset.write_text(str(seconds * 1_000_000_000))
+        work.clock.move(seconds)
         for _ in range(3):
             work.ask()
 

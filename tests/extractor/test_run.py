@@ -24,7 +24,8 @@ from spanlore_extractor.run import (
     apply_in_parts,
     mine,
 )
-from support.collecting import Collecting
+from support.clock import MovableClock
+from support.collecting import Collecting, collecting
 from support.told import START_NS, Told, corrected, failing_tests
 
 RULES = Rules(idle_ns=600 * 10**9, window_ns=600 * 10**9, redactor=Redactor(()))
@@ -98,6 +99,19 @@ def test_active_sessions_by_hand(collector: Collecting) -> None:
     run(collector, now_ns=START_NS + 60 * 10**9, active_too=True)
 
     assert len(memories(collector, scope)) == 1
+
+
+def test_a_clock_that_is_set_back_a_little(tmp_path: Path) -> None:
+    """What is written under an earlier time than what was mined last is mined all the same."""
+    clock, scope = MovableClock(tmp_path), "github.com/example/back"
+    with collecting(tmp_path, **clock.environment) as moved:
+        moved.send(corrected("ahead", "never use globals", repository=scope).spans())
+        run(moved)
+        clock.move(-60)
+        moved.send(corrected("behind", "always use tabs", repository=scope).spans())
+        run(moved)
+
+        assert len(memories(moved, scope)) == 2
 
 
 def test_a_dry_run_changes_nothing(collector: Collecting) -> None:

@@ -46,9 +46,9 @@ class Collecting:
 
 
 @contextmanager
-def collecting(folder: Path) -> Iterator[Collecting]:
+def collecting(folder: Path, **settings: str) -> Iterator[Collecting]:
     """A collector whose state is below `folder`, until the block ends. The daemon file names it, as if `up` ran."""
-    with CollectorProcess(folder / "state") as process:
+    with CollectorProcess(folder / "state", **settings) as process:
         paths = process.paths
         paths.daemon_file.write_text(
             json.dumps({"pid": process.pid, "collector_port": process.port, "clickhouse_port": process.clickhouse_port})
