@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 
 import pytest
 from clickhouse_connect.driver.client import Client
@@ -26,8 +27,12 @@ class Program:
         self.trace = (b"retold" + next(_numbers).to_bytes(10, "big")).ljust(16)
         self.session = self.trace.hex()
 
-    def call(self, answer: str, scope: str, *, full: bool = False) -> SpanRows:
-        """A chat span as an instrumentation with this name sends it; `full`: with what was said."""
+    def call(self, answer: str, scope: str, *, full: bool = False, ahead_s: int = 0) -> SpanRows:
+        """A chat span as an instrumentation with this name sends it; `full`: with what was said.
+
+        `ahead_s`: how far the clock of the collector that takes it is ahead.
+        """
+        now_ms = time.time_ns() // 1_000_000 + ahead_s * 1000
         attributes: dict[str, AttributeValue] = {
             gen_ai.OPERATION_NAME: "chat",
             gen_ai.CONVERSATION_ID: self.session,
@@ -38,7 +43,7 @@ class Program:
         }
         span_id = (scope + answer).encode().ljust(8)[:8]
         return rows_of(
-            SpanRecord(self.trace, span_id, None, "chat", SpanKind.CLIENT, END_NS - 1, END_NS, attributes), 1
+            SpanRecord(self.trace, span_id, None, "chat", SpanKind.CLIENT, END_NS - 1, END_NS, attributes), now_ms
         )
 
     def told(self, client: Client) -> tuple[list[str], int]:
@@ -63,6 +68,17 @@ def test_a_call_told_twice_counts_once(store: Store, order: str) -> None:
         inserter.insert([[outer]])
         if order == "told again":
             inserter.insert([[inner, outer]])
+
+        assert program.told(client) == ([inner.span_id], 2)
+
+
+def test_a_row_from_the_future_hides_no_call(store: Store) -> None:
+    """What a collector stored whose clock was a day ahead does not make the one after it forget the last hour."""
+    program, ahead = Program(), Program()
+    inner, outer = program.call("msg_1", "sdk"), program.call("msg_1", "lib")
+    with store.connect() as client:
+        Inserter(client).insert([[inner, ahead.call("msg_1", "sdk", ahead_s=86_400)]])
+        Inserter(client).insert([[outer]])
 
         assert program.told(client) == ([inner.span_id], 2)
 
