@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from pathlib import Path
 from typing import Any, Final
 
 from mitmproxy import http, tls
@@ -63,7 +64,8 @@ class Beyond:
         roots = self._roots.get(connection)
         if roots is not None and data.ssl_conn is not None:
             # Versions, ciphers and the name to be verified are the connection's; the store is its context's.
-            data.ssl_conn.set_context(_context(roots))
+            state = Path(roots).stat()
+            data.ssl_conn.set_context(_context(roots, (state.st_ino, state.st_mtime_ns, state.st_size)))
 
     def forget(self, connection: str) -> None:
         """It is closed."""
@@ -86,7 +88,8 @@ class Trusting:
 
 
 @functools.lru_cache(MAX_ROOTS)
-def _context(roots: str) -> Any:
+def _context(roots: str, _state: tuple[int, int, int]) -> Any:
+    """Reading the system's roots takes milliseconds. A file that is replaced or renewed is read again."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.load_verify_locations(roots)
     return context

@@ -140,6 +140,29 @@ async def test_base_urls_go_through_it(tmp_path: Path) -> None:
     assert company.asked == [API]
 
 
+async def test_roots_that_are_renewed_are_read_again(tmp_path: Path) -> None:
+    """A company's file of roots is replaced while the daemon runs: the next connection goes by the new one."""
+    (tmp_path / "new").mkdir()
+    tls, pem = server_tls(tmp_path, HOST)
+    new_tls, new_pem = server_tls(tmp_path / "new", HOST)
+    async with (
+        api_server(answering(b"{}"), tls=tls) as old,
+        api_server(answering(b"{}"), tls=new_tls) as api,
+        company_proxy({API: old.port}) as before,
+        company_proxy({API: api.port}) as company,
+        running_proxy(tmp_path) as proxy,
+    ):
+        statuses = []
+        for through in (before, company, company):
+            comes_from(tmp_path, through, roots=pem)
+            async with tunnelled(proxy.port, API, proxy.ca, credentials=CREDENTIALS) as connection:
+                statuses.append((await connection.ask(post(request_body(), *AGENT_HEADERS))).status)
+            if len(statuses) == 2:
+                new_pem.replace(pem)
+
+    assert statuses == [200, 502, 200]
+
+
 async def test_roots_of_one_run_are_not_anothers(tmp_path: Path) -> None:
     """Without the roots that a run named, the company's certificate is believed by nobody."""
     tls, _ = server_tls(tmp_path, HOST)
