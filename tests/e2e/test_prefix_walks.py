@@ -69,6 +69,26 @@ def changed_by_us(client: tuple[bytes, bytes], sent: tuple[bytes, bytes]) -> str
     return "" if first["messages"][:until] == second["messages"][:until] else "messages"
 
 
+class Answered:
+    """What the model has answered so far, and how each message was sent: by the client's messages up to it."""
+
+    def __init__(self) -> None:
+        self._answered: set[bytes] = set()
+        self._sent: dict[bytes, set[bytes]] = {}
+
+    def late(self, client: bytes, sent: bytes) -> int | None:
+        """Index of a message that was answered before, and never sent as it is now; None when there is none."""
+        own, forwarded = parts_of(client)["messages"], parts_of(sent)["messages"]
+        known = [(b"".join(own[: at + 1]), as_sent) for at, as_sent in enumerate(forwarded)]
+        late = [
+            at for at, (one, as_sent) in enumerate(known) if one in self._answered and as_sent not in self._sent[one]
+        ]
+        self._answered.update(one for one, _ in known[: answered(own)])
+        for one, as_sent in known:
+            self._sent.setdefault(one, set()).add(as_sent)
+        return late[0] if late else None
+
+
 class Walk:
     """One conversation in which anything may happen."""
 
@@ -77,6 +97,7 @@ class Walk:
         self.identity = identity
         self.rig, self.talk = Rig(MEMORIES), Talk()
         self.last: tuple[bytes, bytes] | None = None
+        self.answered = Answered()
         self.done: list[str] = []
         self.kinds: set[str] = set()
         self.model, self.tools = "claude-x", [{"name": "Bash"}]
@@ -93,6 +114,8 @@ class Walk:
         self.kinds.update(shown)
         self.is_known = self.is_known or (bool(shown) and len(self.talk.messages) > 1)
         assert without_insertions(prepared.body, prepared.insertions) == body, self.done
+        late = self.answered.late(body, prepared.body)
+        assert late is None or not self.identity.session_id or self.rig.is_killed, (late, self.done)
         if self.rig.is_killed:
             assert prepared.body == body, self.done
             return
@@ -128,7 +151,7 @@ class Walk:
 
     def do_ask(self) -> None:
         self.talk.say("done")
-        self.talk.ask(self.chance.choice(PROMPTS))
+        self.talk.ask(f"{self.chance.choice(PROMPTS)} Part {len(self.done)}.")
 
     def do_resend(self) -> None:
         """After a 529, the same body."""
@@ -144,9 +167,7 @@ class Walk:
             message["content"][0]["content"] = "[cleared]"
 
     def do_go_back(self) -> None:
-        """The user rewinds. (Directly after its restart the proxy does not know how far the model had come.)"""
-        self.do_run()
-        self.send("run")
+        """The user rewinds, to what stands at the end again as it was answered before."""
         if len(self.talk.messages) > 4:
             del self.talk.messages[2 * self.chance.randrange(1, len(self.talk.messages) // 2) + 1 :]
 
@@ -182,10 +203,17 @@ class Walk:
         """It is there for a request or two."""
         self.rig.is_killed = True
         for _ in range(self.chance.randrange(1, 3)):
-            self.do_run()
+            self.chance.choice((self.do_run, self.do_fail, self.do_ask))()
             self.send("killed")
         self.rig.is_killed = False
         return False
+
+    def do_go_back_after_a_restart(self) -> None:
+        """The first that the proxy hears of the conversation; or of what it left alone, with the kill file there."""
+        self.chance.choice((self.do_fail, self.do_ask))()
+        self.send("fail or ask")
+        self.chance.choice((self.do_restart, self.do_kill_file))()
+        self.do_go_back()
 
     def do_other_model(self) -> None:
         self.model = self.chance.choice(("claude-x", "claude-y"))
@@ -257,6 +285,27 @@ def test_no_prefix_changes_by_our_doing(seed: int, session_id: str | None) -> No
 
     assert {"session_block", "failure_hint"} <= walk.kinds
     assert walk.rig.changed == []
+
+
+def test_the_walk_would_see_a_late_hint() -> None:
+    """In a message that a rewind has made the last one again; not one that stood there before."""
+    client = Talk()
+    client.ask("go")
+    client.fail()
+    first = client.body()
+    client.run("ok")
+    second = client.body()
+    hinted = orjson.loads(first)
+    hinted["messages"][2]["content"].append({"type": "text", "text": "hint"})
+    late, replayed = Answered(), Answered()
+    both = orjson.loads(second)
+    both["messages"][2] = hinted["messages"][2]
+
+    assert [late.late(first, first), late.late(second, second), late.late(first, orjson.dumps(hinted))] == [
+        None
+    ] * 2 + [2]
+    as_sent = [(first, orjson.dumps(hinted)), (second, orjson.dumps(both)), (first, orjson.dumps(hinted))]
+    assert [replayed.late(*one) for one in as_sent] == [None] * 3
 
 
 def test_the_walk_would_see_a_change() -> None:

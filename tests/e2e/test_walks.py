@@ -53,8 +53,9 @@ class Walk:
         """From the opening through up to 25 things that clients do."""
         self.send(self.talk.ask(self.chance.choice(PROMPTS)))
         steps: list[Callable[[], None]] = [
-            self.run, self.run, self.fail, self.fail, self.ask, self.retry, self.rig.restart, self.learn, self.rewind,
-            self.edit, self.side, self.bypass, self.compaction, self.spelled, self.later, self.other_form,
+            self.run, self.run, self.fail, self.fail, self.fail, self.ask, self.retry, self.rig.restart, self.learn,
+            self.rewind, self.edit, self.side, self.bypass, self.compaction, self.spelled, self.later, self.other_form,
+            self.go_back, self.go_back_after_a_restart,
         ]  # fmt: skip
         for _ in range(self.chance.randint(3, 25)):
             step = self.chance.choice(steps)
@@ -99,6 +100,18 @@ class Walk:
         if len(history) > 3:
             del history[self.chance.randrange(2, len(history)) :]
             self.ask()
+
+    def go_back(self) -> None:
+        """To what the model has answered before, and that is sent once more."""
+        history = self._history()
+        if len(history) > 3:
+            del history[self.chance.randrange(2, len(history)) :]
+        self.send(self.talk.body())
+
+    def go_back_after_a_restart(self) -> None:
+        self.rig.restart()
+        self.learn()
+        self.go_back()
 
     def edit(self) -> None:
         history = self._history()

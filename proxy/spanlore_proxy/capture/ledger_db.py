@@ -4,6 +4,8 @@ One row a conversation, in the proxy's own SQLite file. `save` commits before it
 request leaves; WAL with synchronous=NORMAL survives a killed process (the commit is in the file, though perhaps not on
 the platter: after a power cut a conversation may be unknown again, which costs one cached prefix and nothing else). It
 does not checkpoint: that waits for the disk, and the recorder's connection to the same file does it off the event loop.
+
+How far the model had come in a conversation (`settle`) changes with each request and may wait: `flush` writes it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Final
 import orjson
 
 from spanlore_proxy.capture.state_db import open_database
-from spanlore_proxy.injection.ledger import Entry, entry_from_json, entry_to_json
+from spanlore_proxy.injection.ledger import Entry, Settled, entry_from_json, entry_to_json
 
 MAX_CACHED: Final = 1024
 """Conversations held in memory; the rest is read when asked for."""
@@ -31,7 +33,16 @@ CREATE TABLE IF NOT EXISTS placements (
     updated_at_ns INTEGER NOT NULL,
     entry BLOB NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS settled (
+    conversation TEXT PRIMARY KEY,
+    updated_at_ns INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    epoch TEXT NOT NULL
+) WITHOUT ROWID;
 """
+_PRUNE: Final = (
+    "DELETE FROM {0} WHERE conversation NOT IN (SELECT conversation FROM {0} ORDER BY updated_at_ns DESC LIMIT ?)"
+)
 
 
 class LedgerError(OSError):
@@ -49,6 +60,8 @@ class LedgerDb:
         """
         self._cache: OrderedDict[str, Entry | None] = OrderedDict()
         self._max_cached = max_cached
+        self._settled: OrderedDict[str, Settled | None] = OrderedDict()
+        self._unwritten: dict[str, Settled] = {}
         self._db = open_database(path)
         try:
             self._db.executescript(SCHEMA)
@@ -87,11 +100,46 @@ class LedgerDb:
     def prune(self, keep: int = MAX_CONVERSATIONS) -> None:
         """Deletes all but the rows written last."""
         with self._db:
-            self._db.execute(
-                "DELETE FROM placements WHERE conversation NOT IN"
-                " (SELECT conversation FROM placements ORDER BY updated_at_ns DESC LIMIT ?)",
-                (keep,),
-            )
+            for table in ("placements", "settled"):
+                self._db.execute(_PRUNE.format(table), (keep,))
+
+    def settled(self, conversation: str) -> Settled | None:
+        """How far the model had come.
+
+        Raises:
+            LedgerError: the file can't be read.
+        """
+        waiting = self._unwritten.get(conversation)
+        if waiting is not None or conversation in self._settled:
+            return waiting or self._settled[conversation]
+        query = "SELECT messages, epoch FROM settled WHERE conversation = ?"
+        try:
+            found = self._db.execute(query, (conversation,)).fetchone()
+        except sqlite3.Error as error:
+            raise LedgerError(str(error)) from error
+        return self._remember(conversation, Settled(*found) if found is not None else None)
+
+    def settle(self, conversation: str, settled: Settled) -> None:
+        """Remembers it; `flush` writes it."""
+        if self.settled(conversation) != settled:
+            self._unwritten[conversation] = settled
+            self._remember(conversation, settled)
+
+    def flush(self, now_ns: int) -> None:
+        """Writes what was told since.
+
+        Raises:
+            LedgerError: it could not be written, and waits for the next time.
+        """
+        if not self._unwritten:
+            return
+        rows = [(name, now_ns, one.messages, one.epoch) for name, one in self._unwritten.items()]
+        try:
+            with self._db:
+                self._db.executemany("INSERT OR REPLACE INTO settled VALUES (?, ?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            raise LedgerError(str(error)) from error
+        self._unwritten.clear()
 
     def close(self) -> None:
         self._db.close()
@@ -108,6 +156,13 @@ class LedgerDb:
         except ValueError:
             # Known, but what stood there is lost: it stays without a block rather than get a late one.
             return Entry(conversation, is_decided=True)
+
+    def _remember(self, conversation: str, settled: Settled | None) -> Settled | None:
+        self._settled[conversation] = settled
+        self._settled.move_to_end(conversation)
+        while len(self._settled) > self._max_cached:
+            self._settled.popitem(last=False)
+        return settled
 
     def _keep(self, conversation: str, entry: Entry | None) -> None:
         self._cache[conversation] = entry

@@ -58,6 +58,8 @@ from spanlore_proxy.launch.ca import ensure_ca, fingerprint
 GRACE_S: Final = 4.0
 """Running exchanges get this long to end after SIGTERM; the supervisor's own patience is longer."""
 FLUSH_S: Final = 3.0
+LEDGER_FLUSH_S: Final = 0.5
+"""What the ledger writes later, it writes so much later at most."""
 QUIET_S: Final = 0.5
 """A handshake takes milliseconds, and on a machine that is busy hundreds of them."""
 RESTART_S: Final = 1.0
@@ -139,6 +141,8 @@ class ProxyService:
         self._recorder.start()
         await self._proxy.start(listening)
         beside = {"shipper": self._shipper.run, "snapshot": self._snapshot.run, "status": self._status.run}
+        if self._ledger is not None:
+            beside["ledger"] = self._keep_ledger
         beside["heap"] = lambda: release_when_idle(self._is_idle, lambda: self.counts.count(counters.REQUESTS))
         for name, run in beside.items():
             self._tasks.append(asyncio.create_task(self._keep_running(name, run), name=name))
@@ -256,8 +260,22 @@ class ProxyService:
         with contextlib.suppress(RuntimeError):  # the loop is closed: so is the proxy
             self._loop.call_soon_threadsafe(self._injector.switch_off, conversation, section)
 
+    async def _keep_ledger(self) -> None:
+        """What of the ledger is not written at once."""
+        while self._ledger is not None:
+            await asyncio.sleep(LEDGER_FLUSH_S)
+            self._flush_ledger(self._ledger)
+
+    def _flush_ledger(self, ledger: LedgerDb) -> None:
+        try:
+            ledger.flush(time.time_ns())
+        except OSError as error:
+            _log.warning("how far conversations have come can't be written: %s", error)
+
     def _make_injector(self, words: Wording) -> Injector:
-        ledger = self._open("ledger_db", self._paths.proxy_db, LedgerDb)
+        ledger = self._ledger = self._open("ledger_db", self._paths.proxy_db, LedgerDb)
+        if ledger is not None:
+            self._closing.callback(self._flush_ledger, ledger)  # before it is closed
         return Injector(
             self._settings,
             # Without its file the ledger lives as long as the process: what was placed is replayed until then.

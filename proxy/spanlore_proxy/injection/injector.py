@@ -23,9 +23,9 @@ from spanlore.spans.place import Injected, Workplace
 from spanlore_proxy.conversation.agent import Identity, at_workplace
 from spanlore_proxy.injection import wording
 from spanlore_proxy.injection.facts import RequestFacts, conversation_key, is_bypassed, read_facts
-from spanlore_proxy.injection.invariant import PrefixWatch, noted_alarm
+from spanlore_proxy.injection.invariant import PrefixWatch, answered, noted_alarm
 from spanlore_proxy.injection.layouts.table import LAYOUTS
-from spanlore_proxy.injection.ledger import Entry, LedgerStore
+from spanlore_proxy.injection.ledger import Entry, LedgerStore, Settled
 from spanlore_proxy.injection.lineage import Ancestry, Lineage
 from spanlore_proxy.injection.offsets import OffsetError
 from spanlore_proxy.injection.policy import Placed, Plan, decide, replay
@@ -143,6 +143,7 @@ class Injector:
     ) -> Prepared:
         identity = at_workplace(identity, workplace.harness)
         refused = self._refuse(endpoint, request, identity, workplace, headers)
+        self._heard(request, identity, workplace)
         if refused or request is None:
             return _untouched(body, refused)
         snapshot = self._snapshot()
@@ -171,7 +172,7 @@ class Injector:
             wants_prompt=identity.call_class is CallClass.MAIN and holds_any,
             epoch=ancestry.epoch,
         )
-        facts = replace(facts, settled=self._watch.settled(facts))
+        facts = replace(facts, settled=self._settled(request, facts, ancestry))
         if facts.is_attested and self._settings.injection.attested != "rewrite":
             self._watched = None  # left alone, whatever stood there while another setting held
         elif self._watched is not None:
@@ -187,6 +188,7 @@ class Injector:
                 rewritten = _rewrite(body, request, plan)
         if alarm := self._watch.check(request, facts, plan.placed):
             return self._switched_off(body, facts, alarm)
+        self._settle(request, facts)
         if plan.placed and facts.has_answer and not self._is_late(started_ns):
             self._lineage.sign(request, identity, workplace, facts)
         return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
@@ -202,6 +204,42 @@ class Injector:
             known = self._lineage.trace(request, identity, workplace, conversation)
         self._lineage.note(request, identity, workplace, conversation, is_known=known.entry is not None)
         return known
+
+    def _heard(self, request: WireRequest | None, identity: Identity, workplace: Workplace) -> None:
+        """A request comes, whatever will be done with it: what is answered in it may be, one day, its end again.
+
+        Raises:
+            OSError: the ledger can't be read.
+        """
+        is_followed = self._settings.injection.enabled and identity.call_class in _ANSWERED
+        if request is None or not identity.session_id or not is_followed:
+            return
+        conversation = conversation_key(request, identity, workplace)
+        known = self._ledger.settled(conversation)
+        if known is not None and known.messages < (messages := answered(request)):
+            self._ledger.settle(conversation, replace(known, messages=messages))
+
+    def _settled(self, request: WireRequest, facts: RequestFacts, ancestry: Ancestry) -> int:
+        """How many messages the model may have answered before: all, where the ledger knows the conversation and not
+        how far it had come. 0 under a derived key, where the last request may have been another conversation's, and
+        where the provider holds the history.
+
+        Raises:
+            OSError: the ledger can't be read.
+        """
+        if facts.is_derived or facts.is_continued:
+            return 0
+        for name in filter(None, (facts.conversation, ancestry.origin)):
+            if (known := self._ledger.settled(name)) is not None:
+                return min(known.messages, len(request.raw_messages)) if known.epoch == facts.epoch else 0
+        return len(request.raw_messages) if ancestry.entry is not None else 0
+
+    def _settle(self, request: WireRequest, facts: RequestFacts) -> None:
+        """Tells how far the model has come, also the next proxy."""
+        has_own_prefix = facts.call_class is CallClass.COMPACTION and not facts.has_tools
+        if not (facts.is_derived or facts.is_continued or has_own_prefix):
+            messages = max(answered(request), facts.settled)
+            self._ledger.settle(facts.conversation, Settled(messages, facts.epoch))
 
     def _decided(
         self,

@@ -10,7 +10,7 @@ insertions there differ. The second is looked for, at the cost of a digest a pla
 - a new hint stands in a message that the model has answered already.
 
 A client that rewrites its own history (compaction, fewer messages) begins a new prefix; but after a rewind what the
-model had answered before stands at the end again, and is cached as it was: nothing new is placed there (`settled`).
+model had answered before stands at the end again, and is cached as it was: nothing new is placed there (`injector`).
 Whose key is derived from the opening may be two conversations taking turns: of those only the block is compared. What
 was forwarded last is known here by itself, not by the ledger: a ledger that loses or changes a row is one of the faults
 this is to find.
@@ -56,8 +56,6 @@ class _Forwarded:
     """Messages up to the model's newest, it included."""
     epoch: str
     stands: tuple[_Stand, ...]
-    settled: int = 0
-    """Messages that the model has answered before, also where a rewind has made them the last ones again."""
     opening: bytes = b""
     """Digest of the first message, where hints stand: of clients without ids for calls it goes into those."""
 
@@ -76,20 +74,13 @@ class PrefixWatch:
         if facts.is_continued or has_own_prefix:
             return ""
         stands = tuple(_stand(item) for item in placed)
-        messages, answered = len(request.raw_messages), _answered(request)
-        settled = max(answered, min(facts.settled, messages))
-        now = _Forwarded(messages, answered, facts.epoch, stands, settled, _opening(request, stands))
+        opening = _opening(request, stands)
+        now = _Forwarded(len(request.raw_messages), answered(request), facts.epoch, stands, opening)
         before = self._last.get(facts.conversation)
         self._keep(facts.conversation, now)
         if before is None or before.epoch != now.epoch or now.messages < before.messages:
             return ""
         return _change(request, before, now, placed, only_system=facts.is_derived)
-
-    def settled(self, facts: RequestFacts) -> int:
-        """How many messages of the conversation the model had answered before; 0 where that is not known, as under a
-        derived key, where the last request may have been another conversation's."""
-        before = None if facts.is_derived else self._last.get(facts.conversation)
-        return before.settled if before is not None and before.epoch == facts.epoch else 0
 
     def _keep(self, conversation: str, forwarded: _Forwarded) -> None:
         self._last[conversation] = forwarded
@@ -103,6 +94,12 @@ def noted_alarm(injected: Injected) -> Injected:
     placements = orjson.loads(injected.placements_json) if injected.placements_json else []
     note = {"kind": "alarm", "state": "skipped", "memory_ids": [], "reason": "prefix_changed", "first": False}
     return replace(injected, placements_json=orjson.dumps([*placements, note]).decode())
+
+
+def answered(request: WireRequest) -> int:
+    """Messages up to the model's newest, it included."""
+    messages = request.raw_messages
+    return next((i + 1 for i in range(len(messages) - 1, -1, -1) if messages[i].get("role") == "assistant"), 0)
 
 
 def _change(
@@ -141,8 +138,3 @@ def _stand(item: Placed) -> _Stand:
 
 def _system(forwarded: _Forwarded) -> tuple[bytes, ...]:
     return tuple(stand.text_digest for stand in forwarded.stands if stand.index == SYSTEM)
-
-
-def _answered(request: WireRequest) -> int:
-    messages = request.raw_messages
-    return next((i + 1 for i in range(len(messages) - 1, -1, -1) if messages[i].get("role") == "assistant"), 0)

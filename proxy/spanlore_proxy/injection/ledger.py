@@ -85,6 +85,16 @@ class Entry:
         return tuple(item for item in self.placements if item.kind is not PlacementKind.SESSION_BLOCK)
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How far the model had come in a conversation."""
+
+    messages: int
+    """That it has answered; after a rewind some of them are the last ones again."""
+    epoch: str
+    """As in `Entry`."""
+
+
 class LedgerStore(Protocol):
     """Where entries are kept."""
 
@@ -98,18 +108,31 @@ class LedgerStore(Protocol):
             OSError: it could not be kept; nothing new may be inserted then.
         """
 
+    def settled(self, conversation: str) -> Settled | None:
+        """How far the model had come when that was told last; None when it never was."""
+
+    def settle(self, conversation: str, settled: Settled) -> None:
+        """Tells it. It costs the request nothing: it is kept a moment later, and a killed proxy may never keep it."""
+
 
 class MemoryLedger:
     """A ledger that forgets with the process: for dry runs and tests."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
+        self._settled: dict[str, Settled] = {}
 
     def load(self, conversation: str) -> Entry | None:
         return self.entries.get(conversation)
 
     def save(self, entry: Entry) -> None:
         self.entries[entry.conversation] = entry
+
+    def settled(self, conversation: str) -> Settled | None:
+        return self._settled.get(conversation)
+
+    def settle(self, conversation: str, settled: Settled) -> None:
+        self._settled[conversation] = settled
 
 
 def entry_to_json(entry: Entry) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class Ancestry:
 
     entry: Entry | None = None
     """Of the conversation that it goes on from, under its own key."""
+    origin: str = ""
+    """That conversation, when it was resumed or forked."""
     epoch: str = ""
     """Names the summary that it begins with, when its block is to be decided anew."""
 
@@ -89,8 +91,8 @@ class Lineage:
         is_main = identity.call_class is CallClass.MAIN and not identity.session_id
         if is_main and (run := self._own(identity, workplace)) and _is_new_summary(request, identity, run):
             return self._after_summary(run, conversation)
-        if (entry := self._resumed(request, identity, workplace, conversation)) is not None:
-            return Ancestry(entry)
+        if (resumed := self._resumed(request, identity, workplace, conversation)) is not None:
+            return resumed
         if is_main and (run := self._ended(identity, workplace)) and _is_new_summary(request, identity, run):
             return self._after_summary(run, conversation)
         return Ancestry()
@@ -132,11 +134,11 @@ class Lineage:
         """What to decide anew: under the new key, with the lots of the conversation before."""
         before = self._ledger.load(run.conversation) if run.conversation else None
         entry = replace(before or Entry(conversation), conversation=conversation, is_decided=True, has_answer=False)
-        return Ancestry(replace(entry, epoch="", seed=entry.seed or run.conversation), conversation)
+        return Ancestry(replace(entry, epoch="", seed=entry.seed or run.conversation), epoch=conversation)
 
     def _resumed(
         self, request: WireRequest, identity: Identity, workplace: Workplace, conversation: str
-    ) -> Entry | None:
+    ) -> Ancestry | None:
         mark = _mark(request, identity, workplace)
         sign = self._ledger.load(mark) if mark else None
         known = self._ledger.load(sign.origin) if sign is not None else None
@@ -144,7 +146,7 @@ class Lineage:
             return None
         entry = replace(known, conversation=conversation, seed=sign.seed, updated_at_ns=self._now_ns())
         self._ledger.save(entry)  # now: what comes later in the other conversation is none of this one's
-        return entry
+        return Ancestry(entry, sign.origin)
 
     def _own(self, identity: Identity, workplace: Workplace) -> _Run | None:
         """This run, if a summary is what it asked for last."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spanlore_proxy.capture.ledger_db import LedgerDb, LedgerError
-from spanlore_proxy.injection.ledger import SYSTEM_ANCHOR, Entry, Placement, PlacementKind
+from spanlore_proxy.injection.ledger import SYSTEM_ANCHOR, Entry, Placement, PlacementKind, Settled
 from support.injecting import Rig, Talk, make_memory
 
 
@@ -93,6 +93,27 @@ def test_a_restarted_proxy_forwards_the_same_bytes(path: Path) -> None:
     after.close()
 
     assert first.insertions[0].data == second.insertions[0].data
+
+
+def test_how_far_the_model_had_come_is_there_after_a_flush(path: Path, ledger: LedgerDb) -> None:
+    """It is known at once here; what can't be written waits for the next time."""
+    ledger.settle("aa", Settled(3, ""))
+    ledger.settle("aa", Settled(5, "e"))
+    before = LedgerDb(path)
+    blocker = sqlite3.connect(path)
+    blocker.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError):
+        ledger.flush(1)
+    blocker.rollback()
+    blocker.close()
+    ledger.flush(2)
+    after = LedgerDb(path)
+    found = [one.settled("aa") for one in (ledger, before, after)]
+    unknown = before.settled("bb")
+    before.close()
+    after.close()
+
+    assert (found, unknown) == ([Settled(5, "e")] * 3, None)
 
 
 def test_a_damaged_row_keeps_its_conversation_without_a_block(path: Path, ledger: LedgerDb) -> None:

@@ -17,7 +17,7 @@ from spanlore.signature.failure import failure_signature
 from spanlore_proxy.capture.outgoing import Outgoing
 from spanlore_proxy.capture.wire_log import WireLogReader
 from spanlore_proxy.injection.injector import Prepared
-from spanlore_proxy.injection.ledger import Entry
+from spanlore_proxy.injection.ledger import Entry, Settled
 from spanlore_proxy.wire.websocket import TEXT, Agreed, MessageReader, SocketMessage
 from support.capture_proxy import running_proxy
 from support.responses_socket import (
@@ -391,6 +391,12 @@ class Forgetful:
         return None
 
     def save(self, entry: Entry) -> None:
+        pass
+
+    def settled(self, conversation: str) -> Settled | None:
+        return None
+
+    def settle(self, conversation: str, settled: Settled) -> None:
         pass
 
 

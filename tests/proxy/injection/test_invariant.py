@@ -140,6 +140,61 @@ def test_what_was_answered_before_a_rewind_gets_nothing_new() -> None:
     assert rig.changed == []
 
 
+@pytest.mark.parametrize("knows", [True, False], ids=["told", "not told"])
+def test_a_rewind_is_known_by_the_next_proxy(knows: bool) -> None:
+    """How far the model had come the ledger says; where it does not, all may have been answered. Then as ever."""
+    rig, talk = Rig(), Talk()
+    rig.send(talk.ask("hello"))
+    rig.send(talk.fail())
+    rig.send(talk.run("ok"))
+    rig.snapshot = Snapshot.of([FIX])
+    del talk.messages[3:]
+    rig.restart()
+    if not knows:
+        entry, rig.ledger = entry_of(rig), MemoryLedger()
+        rig.ledger.save(entry)
+        rig.restart()
+    rewound = rig.send(talk.body())
+
+    assert (rewound.insertions, [item["reason"] for item in log_of(rewound)]) == ((), ["answered"])
+    assert len(rig.send(talk.fail()).insertions) == 1
+    assert rig.changed == []
+
+
+@pytest.mark.parametrize("why", ["bypass", "killed", "deadline"])
+def test_what_was_answered_while_we_stood_aside_gets_nothing_new(why: str) -> None:
+    """The model has answered it without a hint, whoever left it alone."""
+    rig, talk = Rig(), Talk()
+    rig.send(talk.ask("hello"))
+    rig.send(talk.run("ok"))
+    rig.snapshot = Snapshot.of([FIX])
+    times = iter(range(0, 10**18, 10**9))
+    rig.is_killed = why == "killed"
+    rig.clock_ns = (lambda: next(times)) if why == "deadline" else rig.clock_ns
+    headers = (("x-spanlore-bypass", "1"),) if why == "bypass" else ()
+    aside = [rig.send(talk.fail(), headers=headers), rig.send(talk.run("ok"), headers=headers)]
+    rig.is_killed, rig.clock_ns = False, lambda: 0
+    del talk.messages[-2:]
+
+    assert {one.injected.skipped for one in aside} == {why}
+    assert rig.send(talk.body()).insertions == ()
+    assert len(rig.send(talk.fail()).insertions) == 1
+
+
+def test_a_fork_to_what_was_answered_gets_nothing_new() -> None:
+    """Under another session's name; what is new in it is hinted."""
+    rig, talk = Rig([TASK]), Talk()
+    rig.send(talk.ask("hello"))
+    rig.send(talk.fail())
+    rig.send(talk.run("ok"))
+    rig.snapshot = Snapshot.of([TASK, FIX])
+    del talk.messages[3:]
+    forked = rig.send(talk.body(), who(session_id="s-2"))
+    later = rig.send(talk.fail(), who(session_id="s-2"))
+
+    assert [len(one.insertions) for one in (forked, later)] == [1, 2]
+
+
 def test_a_request_that_is_sent_again_raises_none() -> None:
     """Also when the second attempt gets a hint that the first did not."""
     rig, talk = Rig(), Talk()
