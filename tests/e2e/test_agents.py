@@ -74,7 +74,7 @@ def test_each_request_is_captured(running: Camp, session: Session) -> None:
 def test_prompt_is_one_turn(running: Camp, session: Session) -> None:
     """What was asked is the prompt of the one turn, which holds all the steps."""
     columns = "turn_index, prompt, inferences, tool_calls, end"
-    wait_until(lambda: bool(running.rows(session, "turns", columns)), 30)
+    wait_until(lambda: bool(running.rows(session, "turns", columns)), 120)
     (turn,) = running.rows(session, "turns", columns)
     tools = 0 if session.agent.tool is None else 3 if session.agent.last else 2
 

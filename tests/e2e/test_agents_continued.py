@@ -305,7 +305,7 @@ def hinting(running: Camp) -> Camp:
     def remember() -> None:
         _, client = connect(Settings(), paths)
         client.apply([Operation(Verb.ADDED, memory, "known")])
-        wait_until(lambda: memory.id in paths.snapshot_file.read_text(), 30)
+        wait_until(lambda: memory.id in paths.snapshot_file.read_text(), 120)
 
     running.world.run(remember)
     return running

@@ -56,17 +56,17 @@ def test_a_statement_reaches_new_conversations_and_leaves_them_when_it_is_forgot
     """The proxy asks for news once a second, so neither takes two."""
     memory = json.loads(stage.spanlore("remember", RULE, "--json").stdout)["memory"]
     assert INTERVAL_S <= 1
-    assert wait_until(lambda: is_told(stage, server), 20)
+    assert wait_until(lambda: is_told(stage, server), 120)
     stage.spanlore("forget", memory["id"])
 
-    assert wait_until(lambda: not is_told(stage, server), 20)
+    assert wait_until(lambda: not is_told(stage, server), 120)
 
 
 def test_kill_file_and_header_act_on_the_next_request(stage: Stage, server: ModelServer) -> None:
     """The file is looked for at every request; the header is not sent on."""
     other = "ocelot-check"  # the daemon is shared, and what another test remembers may still be there
     stage.spanlore("remember", f"The checker of this repository is called {other}.")
-    assert wait_until(lambda: is_told(stage, server, other), 20)
+    assert wait_until(lambda: is_told(stage, server, other), 120)
     stage.paths.kill_file.touch()
     killed = is_told(stage, server, other)
     stage.paths.kill_file.unlink()

@@ -97,7 +97,7 @@ def test_the_cluster_is_as_the_collector_is_told(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     rows = [line.split("\t") for line in done.stdout.splitlines() if line]
 
@@ -186,7 +186,7 @@ def test_the_image_has_all_it_needs(tmp_path: Path) -> None:
     clean = tmp_path / "clean"
     venv.create(clean, system_site_packages=False, with_pip=False, symlinks=True)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "wheel")]
-    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=300)
     (wheel,) = (tmp_path / "wheel").iterdir()
     site = tmp_path / "site"
     shutil.unpack_archive(wheel, site, "zip")
@@ -201,7 +201,7 @@ def test_the_image_has_all_it_needs(tmp_path: Path) -> None:
         f"import sys; sys.path[:0] = {[str(site), *here]!r}; import spanlore_collector.__main__ as m; print(m.__file__)"
     )
     python = str(clean / "bin" / "python")
-    done = subprocess.run([python, "-P", "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([python, "-P", "-c", code], check=True, capture_output=True, text=True, timeout=300)
     assert done.stdout.startswith(str(site))
 
 
@@ -218,7 +218,7 @@ def test_processes_alone_find_each_other(tmp_path: Path) -> None:
             ),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         assert (done.returncode, json.loads(done.stdout)) == (0, []), done.stderr
 

@@ -82,7 +82,7 @@ def send(stage: Stage, host: str, path: str, body: bytes, **headers: str) -> byt
     """One request through the proxy; the answer's body."""
     daemon = json.loads(stage.paths.daemon_file.read_bytes())
     trust = ssl.create_default_context(cafile=str(stage.paths.ca_cert))
-    connection = http.client.HTTPSConnection("127.0.0.1", daemon["proxy_port"], timeout=30, context=trust)
+    connection = http.client.HTTPSConnection("127.0.0.1", daemon["proxy_port"], timeout=300, context=trust)
     connection.set_tunnel(host)
     try:
         named = {name.replace("_", "-"): value for name, value in headers.items()}

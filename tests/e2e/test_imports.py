@@ -40,7 +40,7 @@ def test_the_file_gives_the_spans_of_the_wire(running: Camp, name: str) -> None:
     if why := agent.missing():
         pytest.skip(why)
     session = running.session(agent)
-    wait_until(lambda: bool(running.rows(session, "turns", "span_id")), 15)
+    wait_until(lambda: bool(running.rows(session, "turns", "span_id")), 120)
     wire = {
         table: {row["span_id"]: row for row in running.rows(session, table, "span_id, trace_id, conversation")}
         for table in ("inferences", "tool_calls", "turns")

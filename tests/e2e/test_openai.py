@@ -44,7 +44,7 @@ class Client:
         self.upstream.answers.append(answer)
         daemon = json.loads(self.stage.paths.daemon_file.read_bytes())
         trust = ssl.create_default_context(cafile=str(self.stage.paths.ca_cert))
-        connection = http.client.HTTPSConnection("127.0.0.1", daemon["proxy_port"], timeout=30, context=trust)
+        connection = http.client.HTTPSConnection("127.0.0.1", daemon["proxy_port"], timeout=300, context=trust)
         connection.set_tunnel(HOST)
         try:
             named = {"content-type": "application/json", "authorization": "Bearer sk-test-only", **self.headers}

@@ -86,7 +86,7 @@ def test_other_hosts_are_tunnelled_undecrypted(stage: Stage, tmp_path: Path) -> 
     before = counted(stage.paths, "tunnelled")
     with TLSEcho(certificate) as port:
         daemon = json.loads(stage.paths.daemon_file.read_bytes())
-        with socket.create_connection(("127.0.0.1", daemon["proxy_port"]), timeout=10) as plain:
+        with socket.create_connection(("127.0.0.1", daemon["proxy_port"]), timeout=300) as plain:
             plain.sendall(f"CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
             assert b" 200 " in plain.recv(4096)
             trust = ssl.create_default_context(cafile=str(certificate))

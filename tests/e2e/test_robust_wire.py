@@ -50,7 +50,7 @@ async def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
         agent(proxy) as connection,
     ):
         connection.writer.write(b"".join(post(request_body(f"n{n}"), *AGENT_HEADERS) for n in range(4)))
-        answers = [await asyncio.wait_for(connection.answer(), 10) for _ in range(4)]
+        answers = [await asyncio.wait_for(connection.answer(), 60) for _ in range(4)]
         chats = await proxy.collector.chats(4)
 
     assert [json.loads(answer.body)["id"] for answer in answers] == ["msg_n0", "msg_n1", "msg_n2", "msg_n3"]
@@ -67,7 +67,7 @@ async def test_expect_100_continue(tmp_path: Path) -> None:
     ):
         head = post(body, *AGENT_HEADERS, "Expect: 100-continue").removesuffix(body)
         connection.writer.write(head)
-        go_on = await asyncio.wait_for(connection.head(), 5)
+        go_on = await asyncio.wait_for(connection.head(), 60)
         answer = await connection.ask(body)
         (chat,) = await proxy.collector.chats(1)
 
@@ -105,7 +105,7 @@ async def test_a_client_that_closes_its_half(tmp_path: Path) -> None:
     ):
         connection.writer.write(post(request_body(), *AGENT_HEADERS, target=f"http://{HOST}/v1/messages"))
         connection.writer.write_eof()
-        answered = await asyncio.wait_for(connection.reader.read(), 5)
+        answered = await asyncio.wait_for(connection.reader.read(), 60)
         chats = await proxy.collector.chats(1)
         await until(lambda: proxy.service.addon.running == 0)
 
@@ -162,9 +162,9 @@ async def test_a_server_that_resets(tmp_path: Path, sent: bytes) -> None:
         running_proxy(tmp_path, upstreams={HOST: f"http://127.0.0.1:{server.port}"}) as proxy,
     ):
         async with agent(proxy) as connection:
-            first = await asyncio.wait_for(connection.ask(post(request_body("one"), *AGENT_HEADERS)), 5)
+            first = await asyncio.wait_for(connection.ask(post(request_body("one"), *AGENT_HEADERS)), 60)
         async with agent(proxy) as connection:
-            second = await asyncio.wait_for(connection.ask(post(request_body("two"), *AGENT_HEADERS)), 5)
+            second = await asyncio.wait_for(connection.ask(post(request_body("two"), *AGENT_HEADERS)), 60)
         chats = await proxy.collector.chats(2)
     broken = min(chats, key=lambda chat: chat.start_time_ns)
 
@@ -208,13 +208,13 @@ async def test_cancelled_streams_beside_others(tmp_path: Path) -> None:
         client = Http2Client(connection)
         streams = [client.post("/v1/messages", AGENT_HEADERS, request_body(f"say {n}")) for n in range(8)]
         while not all(client.data.values()):
-            await asyncio.wait_for(client.receive(), 5)
+            await asyncio.wait_for(client.receive(), 60)
         for stream in streams[::2]:
             client.cancel(stream)
         await until(lambda: len(api.deserted) == 4)
         gate.set()
         while len(client.ended) < 4:
-            await asyncio.wait_for(client.receive(), 5)
+            await asyncio.wait_for(client.receive(), 60)
         chats = await proxy.collector.chats(8)
 
     assert all(client.data[stream] == b"".join(events("so far", " and on")) for stream in streams[1::2])

@@ -35,7 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebProcess]:
     folder = tmp_path_factory.mktemp("scale")
     command = [sys.executable, "-m", "support.bulk_store", str(folder / "store"), str(SESSIONS)]
     environment = child_environment({"PYTHONPATH": os.pathsep.join(["tests", *sys.path])})
-    subprocess.run(command, check=True, timeout=120, env=environment, cwd=Path(__file__).parents[2])
+    subprocess.run(command, check=True, timeout=300, env=environment, cwd=Path(__file__).parents[2])
     with CollectorProcess(folder) as collector:
         teller = Teller(LONG, time.time_ns() - 7200 * 10**9)
         for turn in range(TURNS):

@@ -36,7 +36,7 @@ def process(environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
 
 def end(running: subprocess.Popen[bytes]) -> int:
     running.send_signal(signal.SIGTERM)
-    return running.wait(timeout=10)
+    return running.wait(timeout=300)
 
 
 def test_it_mines_by_itself(collector: Collecting, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_it_mines_by_itself(collector: Collecting, tmp_path: Path) -> None:
     noted = {"SPANLORE_NOTES_ENABLED": "true", "SPANLORE_NOTES_DIRECTORY": str(notes)}
     running = process({**collector.environment, **noted}, tmp_path / "log")
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while time.monotonic() < until and not list(notes.glob("memories/github.com-example-schedule/*.md")):
             time.sleep(0.1)
     finally:
@@ -64,7 +64,7 @@ def test_it_waits_for_the_collector(tmp_path: Path) -> None:
     environment = {"SPANLORE_STATE_DIR": str(tmp_path / "state"), "SPANLORE_CONFIG_DIR": str(tmp_path / "config")}
     running = process({**environment, "PATH": "/usr/bin:/bin"}, tmp_path / "log")
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while time.monotonic() < until and b"waiting for the collector" not in (tmp_path / "log").read_bytes():
             time.sleep(0.1)
         assert running.poll() is None
@@ -83,7 +83,7 @@ def test_wrong_settings(tmp_path: Path) -> None:
         "SPANLORE_MINING_IDLE_S": "x",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "spanlore_extractor"], env=environment, capture_output=True, timeout=30
+        [sys.executable, "-m", "spanlore_extractor"], env=environment, capture_output=True, timeout=300
     )
 
     assert done.returncode == 2
@@ -101,7 +101,7 @@ def test_checkpoints_mine_what_still_runs(collector: Collecting, tmp_path: Path)
         with (tmp_path / f"log-{count}").open("wb") as log:
             running = subprocess.Popen([sys.executable, "-m", "spanlore_extractor"], env=environment, stderr=log)
         try:
-            until = time.monotonic() + 30
+            until = time.monotonic() + 120
             while time.monotonic() < until and len(collector.client.memories(scope=scope)) < count:
                 time.sleep(0.1)
             if not count:

@@ -109,7 +109,7 @@ def test_commands_offer_them(told: Paths, typed: str, word: str) -> None:
             "_SPANLORE_COMPLETE": "complete_bash",
         }
     )
-    done = subprocess.run([SPANLORE], env=environment, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([SPANLORE], env=environment, capture_output=True, text=True, timeout=300, check=True)
 
     assert word in done.stdout.splitlines()
     assert done.stderr == ""
@@ -139,6 +139,6 @@ def test_shells_complete(told: Paths, tmp_path: Path, shell: str, script: str) -
         "SPANLORE_CONFIG_DIR": str(told.config_dir),
     }
     command = [program, "-c", script.format(file=file, folder=tmp_path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
     assert SESSION in done.stdout, done.stderr

@@ -24,7 +24,7 @@ def spanlore_command(*words: str, home: Path, **environ: str) -> subprocess.Comp
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
 

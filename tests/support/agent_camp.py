@@ -159,7 +159,7 @@ class Camp:
     def _wait_for(self, session: Session) -> None:
         sql = "SELECT uniqExact(span_id) AS n FROM inferences WHERE cwd = {cwd:String}"
         cwd = str(session.project)
-        wait_until(lambda: int(self.store.rows(sql, cwd=cwd)[0]["n"]) >= len(session.inferences), 30)
+        wait_until(lambda: int(self.store.rows(sql, cwd=cwd)[0]["n"]) >= len(session.inferences), 120)
 
     def _counters(self) -> dict[str, int]:
         counted(self.stage.paths, "requests")  # waits until the file is new
@@ -204,7 +204,7 @@ def _start(world: LoopbackOnly, opened: ExitStack) -> Camp:
     stage = opened.enter_context(Stage(server.url, settings={"SPANLORE_UPSTREAMS": upstreams}))
     stage.up()
     stage.spanlore("remember", REMEMBERED)
-    wait_until(lambda: stage.paths.snapshot_file.exists() and REMEMBERED in stage.paths.snapshot_file.read_text(), 10)
+    wait_until(lambda: stage.paths.snapshot_file.exists() and REMEMBERED in stage.paths.snapshot_file.read_text(), 120)
     camp = Camp(stage, server, world, StoreView(stage.paths))
     scripts.append(camp.answer)
     return camp

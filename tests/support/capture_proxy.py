@@ -44,7 +44,7 @@ class Collector:
     def spans(self) -> list[SpanRecord]:
         return [span for _, body in self.taken for span in decode_request(body)]
 
-    async def chats(self, count: int, *, within_s: float = 10.0) -> list[SpanRecord]:
+    async def chats(self, count: int, *, within_s: float = 60.0) -> list[SpanRecord]:
         """The chat spans, once there are that many."""
         await until(lambda: len(self._chats()) >= count, within_s)
         return self._chats()
@@ -118,7 +118,7 @@ def state_in(folder: Path) -> Paths:
     return paths
 
 
-async def until(holds: Callable[[], bool], within_s: float = 10.0) -> None:
+async def until(holds: Callable[[], bool], within_s: float = 60.0) -> None:
     """Waits for something to become true; fails when it does not."""
     deadline = time.monotonic() + within_s
     while not holds():

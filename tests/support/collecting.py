@@ -42,7 +42,7 @@ class Collecting:
     def spanlore(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Runs a command against it."""
         command = [sys.executable, "-m", "spanlore", *arguments]
-        return subprocess.run(command, env=self.environment, cwd=cwd, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env=self.environment, cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
 @contextmanager

@@ -167,7 +167,7 @@ def send(url: str, method: str, body: bytes | None, headers: Mapping[str, str]) 
     """One request; an error status is an answer like any other."""
     request = urllib.request.Request(url, data=body, headers=dict(headers), method=method)
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return Reply(answer.status, dict(answer.headers), answer.read())
     except urllib.error.HTTPError as error:
         with error:

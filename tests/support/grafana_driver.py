@@ -30,7 +30,7 @@ class GrafanaDriver:
     """One pooled connection."""
 
     def __init__(self, port: int, password: str, database: str = "spanlore") -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
         self._password = password
         self._database = database
         self.revision = ANNOUNCED_REVISION

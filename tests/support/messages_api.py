@@ -34,7 +34,7 @@ def request_document(*said: str, **changes: Any) -> dict[str, Any]:
 
 def send(port: int, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Response:
     """POST with a body, GET without. http.client reads cut streams as far as they came."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     try:
         connection.request("POST" if body is not None else "GET", path, body, headers or {})
         response = connection.getresponse()

@@ -25,7 +25,7 @@ class ProxiedClient:
     session_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     port: int = 0
     """Of the proxy, as an agent was told when it began; 0 looks it up each time."""
-    patience_s: float = 30
+    patience_s: float = 120
     """How long it waits for anything at all; agents wait for minutes."""
 
     def connect(self) -> http.client.HTTPSConnection:

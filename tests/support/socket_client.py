@@ -85,7 +85,7 @@ async def ask(socket: aiohttp.ClientWebSocketResponse, message: dict[str, Any]) 
     await socket.send_str(orjson.dumps(message).decode())  # spelled as Codex does
     got: list[dict[str, Any]] = []
     while not got or got[-1]["type"] not in ("response.completed", "response.failed", "response.incomplete", "error"):
-        got.append(json.loads(await asyncio.wait_for(socket.receive_str(), 10)))
+        got.append(json.loads(await asyncio.wait_for(socket.receive_str(), 60)))
     return got
 
 

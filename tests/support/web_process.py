@@ -80,7 +80,7 @@ class WebProcess:
         self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> Reply:
         """One request, redirects not followed."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         try:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()

@@ -15,7 +15,7 @@ from spanlore.memory.memory import Memory, memory_from_json
 from spanlore.settings import Paths
 from spanlore_proxy.demo.stage import StageError
 
-WAIT_S = 30.0
+WAIT_S = 120.0
 
 
 class StoreView:

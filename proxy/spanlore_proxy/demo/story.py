@@ -20,7 +20,7 @@ from spanlore_proxy.demo.scenario import CORRECTION, QUESTION, TASK
 from spanlore_proxy.demo.stage import Stage, StageError
 from spanlore_proxy.demo.store_view import StoreView, wait_until
 
-SNAPSHOT_WAIT_S = 15.0
+SNAPSHOT_WAIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

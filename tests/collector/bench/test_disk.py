@@ -25,7 +25,7 @@ def test_resent_history_is_the_same_content() -> None:
 def test_both_ways_hold_the_same_content(tmp_path: Path) -> None:
     """However often the history is sent, the distinct content is the same, and every table is weighed."""
     command = [sys.executable, "-m", "spanlore_collector.bench.disk", str(tmp_path / "store"), "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     found = json.loads(done.stdout)
 
     assert found["new"]["content_bytes"] == found["resent"]["content_bytes"] > 0

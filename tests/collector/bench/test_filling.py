@@ -17,7 +17,7 @@ def test_copies_are_like_other_days(tmp_path: Path) -> None:
     collector = CollectorProcess(tmp_path)
     sizes = [str(DAY_SPANS * DAYS), str(DAY_SPANS)]
     command = [sys.executable, "-m", "spanlore_collector.bench.filling", str(collector.paths.store_dir), *sizes]
-    made = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout)
+    made = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout)
     with collector:
         unique = [
             collector.rows(f"SELECT uniqExact({column}) FROM {table}")

@@ -33,7 +33,7 @@ class Installation:
         }
         command = [sys.executable, "-m", "spanlore", "store", *arguments]
         return subprocess.run(
-            command, env=child_environment(names), capture_output=True, text=True, timeout=120, check=False
+            command, env=child_environment(names), capture_output=True, text=True, timeout=300, check=False
         )
 
     def json(self, *arguments: str, **environment: str) -> Any:

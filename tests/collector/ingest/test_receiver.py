@@ -107,7 +107,7 @@ def test_what_is_no_request_is_refused_for_good(
 
 def test_a_body_beyond_the_bound_is_refused_unread(collector: CollectorProcess) -> None:
     """A length of more than 64 MiB is answered 413 before it is sent."""
-    connection = http.client.HTTPConnection("127.0.0.1", collector.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", collector.port, timeout=300)
     connection.putrequest("POST", "/v1/traces")
     for name, value in (
         ("Content-Type", PROTOBUF),

@@ -191,7 +191,7 @@ def test_kill_between_two_tables_heals(tmp_path: Path) -> None:
 def _run(folder: Path, seeds: str, table: str) -> subprocess.CompletedProcess[str]:
     environment = child_environment({"PYTHONPATH": str(TESTS)})
     command = [sys.executable, "-m", "support.dying", str(folder / "store"), seeds, table]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=300)
 
 
 def _fail() -> None:

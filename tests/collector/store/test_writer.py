@@ -16,7 +16,7 @@ from spanlore_collector.store.writer import BadRowsError, StoreFullError, Writer
 from support.dying import FaultyClient
 
 NOW_MS = 1_800_000_000_000
-WAIT_S = 60
+WAIT_S = 300
 
 
 @pytest.fixture

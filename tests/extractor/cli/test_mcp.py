@@ -38,7 +38,7 @@ def url(collector: Collecting, checkout: Path) -> Iterator[str]:
         yield found[0]
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=300)
 
 
 def text_of(result: CallToolResult) -> str:
@@ -86,6 +86,6 @@ def test_a_taken_port_is_told(collector: Collecting, url: str) -> None:
     """With the option to change it."""
     port = url.split(":")[2].split("/", maxsplit=1)[0]
     command = [sys.executable, "-m", "spanlore", "mcp", "--http", "--port", port]
-    done = subprocess.run(command, env=collector.environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=collector.environment, capture_output=True, text=True, timeout=300, check=False)
 
     assert (done.returncode, "--port" in done.stderr) == (1, True)

@@ -161,7 +161,7 @@ async def test_chunks_come_as_they_are_sent(tmp_path: Path) -> None:
     ):
         connection.writer.write(post(request_body(), *AGENT_HEADERS))
         await connection.head()
-        first = await asyncio.wait_for(connection.chunk(), 5)
+        first = await asyncio.wait_for(connection.chunk(), 60)
         gate.set()
         rest = [chunk async for chunk in remaining(connection)]
         (chat,) = await proxy.collector.chats(1)

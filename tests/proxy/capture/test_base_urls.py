@@ -148,7 +148,7 @@ async def test_streams_and_keeps_the_connection(tmp_path: Path) -> None:
     ):
         connection.writer.write(post(request_body(), *AGENT_HEADERS, **to(proxy.port, f"{BASE}/anthropic/v1/messages")))
         head = await connection.head()
-        first = await asyncio.wait_for(connection.chunk(), 5)
+        first = await asyncio.wait_for(connection.chunk(), 60)
         gate.set()
         while await connection.chunk():
             pass
@@ -245,7 +245,7 @@ async def test_websockets_too(tmp_path: Path) -> None:
         ) as socket,
     ):
         await socket.send_str(json.dumps(asked))
-        got = [json.loads(await asyncio.wait_for(socket.receive_str(), 5)) for _ in answer]
+        got = [json.loads(await asyncio.wait_for(socket.receive_str(), 60)) for _ in answer]
         (chat,) = await proxy.collector.chats(1)
 
     assert got == answer

@@ -67,10 +67,10 @@ async def test_tunnels_go_through_it(tmp_path: Path) -> None:
     ):
         comes_from(tmp_path, company)
         async with tunnelled(proxy.port, "git.example:22", None, credentials=CREDENTIALS) as connection:
-            said = await asyncio.wait_for(connection.reader.readline(), 20)
+            said = await asyncio.wait_for(connection.reader.readline(), 60)
             connection.writer.write(bytes(range(256)) * 500)
             connection.writer.write_eof()
-            heard = await asyncio.wait_for(connection.reader.read(), 20)
+            heard = await asyncio.wait_for(connection.reader.read(), 60)
 
     assert (said, heard) == (b"220 hello\r\n", bytes(range(256)) * 500)
     assert company.asked == ["git.example:22"]
@@ -83,10 +83,10 @@ async def test_what_it_refuses_is_told(tmp_path: Path, target: str) -> None:
         comes_from(tmp_path, company, user="me:wrong@")
         if target == API:
             async with tunnelled(proxy.port, API, proxy.ca, credentials=CREDENTIALS) as connection:
-                answer = await asyncio.wait_for(connection.ask(post(request_body(), *AGENT_HEADERS)), 20)
+                answer = await asyncio.wait_for(connection.ask(post(request_body(), *AGENT_HEADERS)), 60)
         else:
             async with connected(proxy.port) as connection:
-                answer = await asyncio.wait_for(connection.ask(connect_request(target, CREDENTIALS)), 20)
+                answer = await asyncio.wait_for(connection.ask(connect_request(target, CREDENTIALS)), 60)
 
     assert answer.status == 502
     assert b"407" in answer.body
@@ -101,7 +101,7 @@ async def test_only_this_runs_and_not_what_it_exempts(tmp_path: Path, exempt: st
         async with connected(proxy.port) as connection:
             # No server has this name, and none is asked for it: `.invalid` below the exempted domain.
             name = "nowhere.example.org" if exempt else "nowhere.invalid"
-            answer = await asyncio.wait_for(connection.ask(connect_request(f"{name}:9", credentials)), 20)
+            answer = await asyncio.wait_for(connection.ask(connect_request(f"{name}:9", credentials)), 60)
 
     assert answer.status == 502
     assert company.asked == []

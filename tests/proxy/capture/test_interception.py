@@ -30,7 +30,7 @@ async def test_other_hosts_are_tunnelled_as_they_are(tmp_path: Path, host: str) 
     async with raw_server(echo, host) as server, running_proxy(tmp_path) as proxy:
         name = f"[{host}]" if ":" in host else host
         async with tunnelled(proxy.port, f"{name}:{server.port}", None) as connection:
-            greeting = await asyncio.wait_for(connection.reader.readline(), 5)
+            greeting = await asyncio.wait_for(connection.reader.readline(), 60)
             said = b"POST /v1/messages HTTP/1.1\r\nProxy-Authorization: Basic eDp5\r\n\r\n" + bytes(range(256)) * 500
             connection.writer.write(said)
             heard = await connection.reader.readexactly(len(said))
@@ -85,7 +85,7 @@ async def test_both_ends_of_a_tunnel_can_close_it(tmp_path: Path) -> None:
     ):
         connection.writer.write(b"all")
         connection.writer.write_eof()
-        heard = await asyncio.wait_for(connection.reader.read(), 5)
+        heard = await asyncio.wait_for(connection.reader.read(), 60)
 
     assert heard == b"got all"
 
@@ -110,10 +110,10 @@ async def test_http2_streams_side_by_side(tmp_path: Path) -> None:
         client = Http2Client(connection)
         streams = [client.post("/v1/messages", AGENT_HEADERS, request_body(f"say {n}")) for n in range(12)]
         while not all(client.data.values()):
-            await asyncio.wait_for(client.receive(), 5)
+            await asyncio.wait_for(client.receive(), 60)
         gate.set()
         while len(client.ended) < 12:
-            await asyncio.wait_for(client.receive(), 5)
+            await asyncio.wait_for(client.receive(), 60)
         chats = await proxy.collector.chats(12)
 
     assert all(client.data[stream] == b"".join(events("a", "b")) for stream in streams)
@@ -133,14 +133,14 @@ async def test_a_cancelled_http2_stream_is_recorded(tmp_path: Path) -> None:
         client = Http2Client(connection)
         stream = client.post("/v1/messages", AGENT_HEADERS, request_body())
         while b"message_stop" not in client.data[stream]:
-            await asyncio.wait_for(client.receive(), 5)
+            await asyncio.wait_for(client.receive(), 60)
         client.cancel(stream)
         (chat,) = await proxy.collector.chats(1)
         await until(lambda: bool(api.deserted), 3)
         second = client.post("/v1/messages", AGENT_HEADERS, request_body("again"))
         api.answer = answering(message())
         while second not in client.ended:
-            await asyncio.wait_for(client.receive(), 5)
+            await asyncio.wait_for(client.receive(), 60)
         await proxy.collector.chats(2)
         gate.set()
 

@@ -78,6 +78,6 @@ async def test_close_ends_open_connections(tmp_path: Path) -> None:
         await asyncio.sleep(0.05)
         before = proxy.service.describe()["connections"]
         await proxy.service._proxy.close()
-        rest = await asyncio.wait_for(connection.reader.read(), 5)
+        rest = await asyncio.wait_for(connection.reader.read(), 60)
 
     assert (before, rest) == (1, b"")

@@ -39,7 +39,7 @@ def waiting(quiet: QuietMoments, is_urgent: bool) -> tuple[threading.Thread, thr
 async def test_an_idle_loop_is_not_waited_for() -> None:
     """With nothing to do the loop answers, and that is enough."""
     quiet = QuietMoments(asyncio.get_running_loop(), clock=standing)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await asyncio.to_thread(quiet.wait, lambda: False)
 
 

@@ -268,7 +268,7 @@ def test_bodies_that_cannot_be_kept_cost_no_record(tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "proxy.sqlite") as other:
             other.execute("ALTER TABLE upstream_pairs RENAME TO away")
             it.recorder.submit(sent_on(opening, with_block=True))
-            assert wait_until(lambda: it.counts.count("degraded", "upstream_db") > 0, 10)
+            assert wait_until(lambda: it.counts.count("degraded", "upstream_db") > 0, 120)
             other.execute("ALTER TABLE away RENAME TO upstream_pairs")
         it.recorder.submit(sent_on(opening, with_block=True))
         spans = it.end()
@@ -399,7 +399,7 @@ def test_a_full_disk_is_counted_and_survived(tmp_path: Path) -> None:
 
 
 def wait_for(it: Recording, name: str) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while not it.counts.count(name) or it.recorder.lag_ns:
         assert time.monotonic() < deadline
         time.sleep(0.005)

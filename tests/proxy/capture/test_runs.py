@@ -107,7 +107,7 @@ def test_whether_an_agent_lives(tmp_path: Path) -> None:
     shells, damaged files and names that no run has nobody knows."""
     runs, now_ns = RunRegistry(tmp_path), time.time_ns()
     ended = subprocess.Popen(["true"])
-    wait_until(lambda: psutil.Process(ended.pid).status() == psutil.STATUS_ZOMBIE, 10)
+    wait_until(lambda: psutil.Process(ended.pid).status() == psutil.STATUS_ZOMBIE, 120)
 
     def alive(**changes: object) -> bool | None:
         (tmp_path / "run-0123456789ab.json").write_text(json.dumps({**RUN, "created_at_ns": now_ns, **changes}))

@@ -208,7 +208,7 @@ async def test_kill_9_and_sigterm(tmp_path: Path) -> None:
                     gate.set()
                     while chunk := await connection.chunk():
                         body += chunk
-                code = await asyncio.wait_for(second.wait(), 10)
+                code = await asyncio.wait_for(second.wait(), 60)
             chats = await delivered(paths, collector)
 
     assert (rest, body, code) == (b"", b"".join(frames), 0)

@@ -229,7 +229,7 @@ async def test_events_come_as_they_are_sent(tmp_path: Path) -> None:
         codex(proxy) as socket,
     ):
         await socket.send_str(json.dumps(create([text_item("user", "hi")])))
-        got = json.loads(await asyncio.wait_for(socket.receive_str(), 5))
+        got = json.loads(await asyncio.wait_for(socket.receive_str(), 60))
         assert proxy.service.addon.running == 1
         await asyncio.sleep(0.05)
         gate.set()
@@ -251,7 +251,7 @@ async def test_pings_are_answered_by_the_other_side(tmp_path: Path) -> None:
     ):
         await raw(connection)
         connection.writer.write(Frames(ConnectionType.CLIENT).send(Ping(payload=b"still there")))
-        pong = await asyncio.wait_for(connection.reader.readexactly(13), 5)
+        pong = await asyncio.wait_for(connection.reader.readexactly(13), 60)
 
     assert pong == b"\x8a\x0bstill there"
 
@@ -312,7 +312,7 @@ async def test_a_server_that_vanishes(tmp_path: Path) -> None:
         codex(proxy) as socket,
     ):
         await socket.send_str(json.dumps(create([text_item("user", "hi")])))
-        kinds = [(await asyncio.wait_for(socket.receive(), 5)).type for _ in range(5)]
+        kinds = [(await asyncio.wait_for(socket.receive(), 60)).type for _ in range(5)]
         (chat,) = await proxy.collector.chats(1)
 
     assert kinds[-1] in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
@@ -333,7 +333,7 @@ async def test_a_close_handshake_is_the_two_sides_own(tmp_path: Path) -> None:
         codex(proxy) as socket,
     ):
         await socket.send_str(json.dumps(create([text_item("user", "hi")])))
-        closed = await asyncio.wait_for(socket.receive(), 5)
+        closed = await asyncio.wait_for(socket.receive(), 60)
         (chat,) = await proxy.collector.chats(1)
 
     assert (closed.type, closed.data, closed.extra) == (aiohttp.WSMsgType.CLOSE, 4000, "limit reached")
@@ -472,7 +472,7 @@ async def test_a_server_that_nobody_can_read(tmp_path: Path) -> None:
         await connection.writer.drain()
         await asyncio.sleep(0.05)
         connection.writer.write(said[50:] + said)
-        echo = await asyncio.wait_for(connection.reader.readexactly(5), 5)
+        echo = await asyncio.wait_for(connection.reader.readexactly(5), 60)
 
     assert echo == said[-5:]
     assert proxy.service.addon.running == 0

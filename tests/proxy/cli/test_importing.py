@@ -95,7 +95,7 @@ def test_follow_takes_what_is_written_later(tmp_path: Path) -> None:
             file.write_text("\n".join(whole[:6]) + "\n")
             assert wait_until(lambda: len(spans_in(collector)) >= 3, 240)
             following.send_signal(signal.SIGINT)
-            told, _ = following.communicate(timeout=120)
+            told, _ = following.communicate(timeout=300)
 
     assert following.returncode == 0
     assert json.loads(told.splitlines()[-1])["new_spans"] == 3  # two answers, one tool

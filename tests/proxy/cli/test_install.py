@@ -31,7 +31,7 @@ class Home:
     def spanlore(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "spanlore", *words]
         return subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+            command, env=self.environment, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
         )
 
     def tree(self) -> dict[str, bytes | None]:

@@ -106,7 +106,7 @@ def test_what_the_collector_dropped(running: Scene) -> None:
     headers = {"Authorization": f"Bearer {running.paths.token()}", "Content-Type": "application/json"}
     url = f"http://127.0.0.1:{running.daemon.collector_port}/v1/traces"
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    opener.open(urllib.request.Request(url, body, headers), timeout=20).close()
+    opener.open(urllib.request.Request(url, body, headers), timeout=300).close()
     now = look(running.paths, running.settings, running.environ, running.now_ns)
     first, *_ = records.completeness(now)
 

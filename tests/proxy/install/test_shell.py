@@ -51,7 +51,7 @@ def test_real_shells_run_the_agent_through_spanlore(shell: Shell, tmp_path: Path
     def codex() -> str:
         words = [shell.value, "-c", f". '{file}'; codex exec 'two words'"]
         environment = {"PATH": f"{agent.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
-        return subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=30).stdout
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=300).stdout
 
     assert codex() == "ours|run|--|codex|exec|two words|"
     ours.unlink()

@@ -59,7 +59,7 @@ def test_two_processes_make_one_ca(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", script, str(tmp_path / "config"), str(tmp_path / "state")]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
-    told = [process.communicate(timeout=60)[0] for process in both]
+    told = [process.communicate(timeout=300)[0] for process in both]
 
     assert told[0] == told[1] != b""
 

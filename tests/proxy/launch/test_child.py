@@ -15,7 +15,7 @@ from spanlore_proxy.launch.child import Child, Program
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110 - another process's doing is polled
             await asyncio.sleep(0.01)
 

@@ -59,7 +59,7 @@ def run(paths: Paths, *words: str, **more: str) -> subprocess.CompletedProcess[s
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
         preexec_fn=_unblock_signals,
     )
 
@@ -207,7 +207,7 @@ def test_directory_that_is_gone(paths: Paths, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     script = f"mkdir {gone}; cd {gone}; rmdir {gone}; {sys.executable} -P -m spanlore run -- echo ran"
     done = subprocess.run(
-        ["sh", "-c", script], env=environment(paths), capture_output=True, text=True, check=False, timeout=60
+        ["sh", "-c", script], env=environment(paths), capture_output=True, text=True, check=False, timeout=300
     )
 
     assert (done.returncode, done.stdout) == (0, "ran\n")

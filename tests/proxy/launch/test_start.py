@@ -107,7 +107,7 @@ def test_the_real_daemon(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "web" in [process["name"] for process in found["processes"]]
         # What is printed logs a browser in and shows the page.
         browser = build_opener(HTTPCookieProcessor(), ProxyHandler({}))
-        with browser.open(found["web"], timeout=30) as page:
+        with browser.open(found["web"], timeout=300) as page:
             assert "No sessions yet" in page.read().decode()
     finally:
         assert stop_daemon(daemon, paths)

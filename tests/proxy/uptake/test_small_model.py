@@ -28,7 +28,7 @@ def test_it_runs_for_as_long_as_it_is_needed(tmp_path: Path) -> None:
     """From its folder, and no longer."""
     with (
         running(installed(tmp_path, SERVER), node=sys.executable) as url,
-        urllib.request.urlopen(f"{url}/{MODEL_FILE}", timeout=30) as response,
+        urllib.request.urlopen(f"{url}/{MODEL_FILE}", timeout=300) as response,
     ):
         assert response.read() == b"GGUF"
 

@@ -88,6 +88,6 @@ def test_two_processes_get_one_token(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    one, other = (process.communicate(timeout=60)[0] for process in both)
+    one, other = (process.communicate(timeout=300)[0] for process in both)
 
     assert one == other != ""
