@@ -93,6 +93,8 @@ def find_assigned(data: bytes, keyword: bytes, position: int) -> Assigned | None
     match = _ASSIGNMENT.match(data, position + len(keyword))
     if match is None:
         return None
+    if match["space"] and b"--" not in data[max(position - _MAX_NAME_BYTES, 0) : match.end("rest")]:
+        return None  # prose, mostly, and told sooner than where its name begins
     name_start = _name_start(data, position)
     name = data[name_start : match.end("rest")]
     if match["space"] and not name.startswith(b"--"):

@@ -21,24 +21,29 @@ What was there before is never read, since a payload is what a client makes of i
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import pickle
 import struct
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
+from operator import attrgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Asked, Captured, Fields, request_exchange
+from spanlore.spans.place import Injected, Workplace
+from spanlore_proxy.capture.captured import MAX_DECODED_BYTES, Asked, Captured, Fields, RequestHead, request_exchange
 from spanlore_proxy.capture.packed import Packed, pack
 from spanlore_proxy.capture.tap import ResponseTap
 from spanlore_proxy.conversation.agent import Identity
-from spanlore_proxy.injection.rewrite import weave
+from spanlore_proxy.injection.rewrite import Insertion, weave
+from spanlore_proxy.injection.upstream import Watched
 from spanlore_proxy.wire.codecs import read_request
 from spanlore_proxy.wire.content import decode
+from spanlore_proxy.wire.dialect import Endpoint
 from spanlore_proxy.wire.exchange import End
 from spanlore_proxy.wire.request import MalformedRequestError
 
@@ -190,7 +195,7 @@ class HeldExchanges:
     def begin(self, exchange_id: str, body: bytes, known: Captured | None = None) -> None:
         """Holds the body that a client has sent, and what is `known` of the exchange when its request has left; that
         may not change any more. `exchange_id` is 16 hex digits."""
-        told = b"" if known is None else pickle.dumps(_known(known), protocol=5)
+        told = b"" if known is None else _pickled(_known(known))
         place = self._append(exchange_id, _Kind.REQUEST, _LENGTH.pack(len(told)) + told, body)
         if place is not None:
             place.is_known = known is not None
@@ -199,7 +204,7 @@ class HeldExchanges:
         """Holds an exchange that is over, until it is settled."""
         place = self._places.get(captured.head.id)
         rest = _rest(captured, has_body=place is not None, is_known=place is not None and place.is_known)
-        self._append(captured.head.id, _Kind.END, pickle.dumps(rest, protocol=5))
+        self._append(captured.head.id, _Kind.END, _pickled(rest))
 
     def trying(self, exchange_ids: Sequence[str]) -> None:
         """The recorder begins with them."""
@@ -335,6 +340,27 @@ class Tally:
 
     def _write(self) -> None:
         self._NUMBERS.pack_into(self._map, 0, self._running, self._unsettled)
+
+
+def _by_fields(kind: Any) -> Callable[[Any], tuple[Callable[..., Any], tuple[Any, ...]]]:
+    values = attrgetter(*(one.name for one in fields(kind)))
+    return lambda one: (kind, values(one))
+
+
+_REDUCED: Final[Mapping[type, Callable[[Any], tuple[Callable[..., Any], tuple[Any, ...]]]]] = {
+    kind: _by_fields(kind)
+    for kind in (_Known, _Rest, Captured, RequestHead, Endpoint, Injected, Insertion, Workplace, Identity, Watched)
+}
+"""Class → what to call, and with which values, to have one again. Else `dataclasses` collects the state of each frozen
+object in Python, and an agent waits twice as long for what is held."""
+
+
+def _pickled(one: _Known | _Rest) -> bytes:
+    out = io.BytesIO()
+    pickler = pickle.Pickler(out, protocol=5)
+    pickler.dispatch_table = _REDUCED
+    pickler.dump(one)
+    return out.getvalue()
 
 
 def _known(captured: Captured) -> _Known:

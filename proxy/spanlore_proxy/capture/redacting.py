@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from spanlore.genai.inference import Inference
@@ -33,23 +32,51 @@ from spanlore.spans.place import HumanMessage, Observation, ToolExecution, Turn
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-MAX_REMEMBERED: Final = 512
-"""Texts that are remembered with what becomes of them. A tool's result comes three times in one request (as a message,
-as a result, in the request log), names of members and parts in every one."""
-MAX_REMEMBERED_CHARS: Final = 8192
+MAX_REMEMBERED_CHARS: Final = 4 * 1024**2
+"""Of the texts that are remembered with what becomes of them. A tool's result comes three times in one request (as a
+message, as a result, in the request log), names of members and parts in every one."""
+MAX_TEXT_CHARS: Final = 64 * 1024
 """Longer ones are not."""
+_OVERHEAD_CHARS: Final = 200
+"""What an entry takes up besides its text."""
 
 
-def redact_with(redactor: Redactor) -> Redact:
-    """The redactor as a function of text, which remembers its last short texts (4 MB of them at most, by the MB of
+def redact_with(redactor: Redactor, max_chars: int = MAX_REMEMBERED_CHARS) -> Redact:
+    """The redactor as a function of text, which remembers its last texts (`max_chars` of them at most, by the MB of
     plain ASCII). Safe to share by threads."""
+    return _Remembering(redactor, max_chars)
 
-    def redact(text: str) -> tuple[str, int]:
-        done = redactor.redact(text)
-        return done.text, done.count
 
-    remembered = lru_cache(MAX_REMEMBERED)(redact)
-    return lambda text: remembered(text) if len(text) <= MAX_REMEMBERED_CHARS else redact(text)
+class _Remembering:
+    """Two generations of texts: when the younger one is full, it takes the place of the older. Of threads that meet
+    one may forget what another has just learnt, and nothing worse."""
+
+    def __init__(self, redactor: Redactor, max_chars: int) -> None:
+        self._redactor = redactor
+        self._half = max_chars // 2
+        self._young: dict[str, tuple[str, int]] = {}
+        self._old: dict[str, tuple[str, int]] = {}
+        self._chars = 0
+
+    def __call__(self, text: str) -> tuple[str, int]:
+        found = self._young.get(text)
+        if found is not None:
+            return found
+        found = self._old.get(text)
+        if found is None:
+            done = self._redactor.redact(text)
+            # What has no secret is the same text still, and is kept once.
+            found = (text if done.text == text else done.text), done.count
+        if len(text) <= MAX_TEXT_CHARS:
+            self._keep(text, found)
+        return found
+
+    def _keep(self, text: str, found: tuple[str, int]) -> None:
+        size = len(text) + _OVERHEAD_CHARS
+        if self._chars + size > self._half:
+            self._old, self._young, self._chars = self._young, {}, 0
+        self._young[text] = found
+        self._chars += size
 
 
 def redact_inference(inference: Inference, redact: Redact) -> tuple[Inference, int]:

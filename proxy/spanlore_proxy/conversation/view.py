@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -35,8 +36,6 @@ class View:
         self._request = request
         self._reader = reader
         self._decoded: dict[int, Message] = {}
-        self._is_answer = bytes([raw.get("role") == _ASSISTANT for raw in request.raw_messages])
-        """One byte a message: 1 where the model said it."""
         self.opening = preamble(request.raw_messages, harness)
         """Index of the first message that the client did not make up."""
         self.chain = b"".join(map(reader.digest, request.raw_messages)) if chain is None else chain
@@ -70,15 +69,21 @@ class View:
 
     def is_assistant(self, index: int) -> bool:
         """Whether the model said it; without decoding."""
-        return self._is_answer[index] == 1
+        return bool(self._request.raw_messages[index].get("role") == _ASSISTANT)
 
     def answers_before(self, index: int) -> int:
         """How many messages of the model stand before that index."""
-        return self._is_answer.count(1, 0, index)
+        return self._answers.count(1, 0, index)
+
+    @cached_property
+    def _answers(self) -> bytes:
+        """One byte a message: 1 where the model said it."""
+        return bytes([raw.get("role") == _ASSISTANT for raw in self._request.raw_messages])
 
     def after_last_answer(self) -> int:
         """Index after the model's last message; 0 when it has said nothing yet."""
-        return self._is_answer.rfind(1) + 1
+        raw = self._request.raw_messages
+        return next((i + 1 for i in range(len(raw) - 1, -1, -1) if raw[i].get("role") == _ASSISTANT), 0)
 
     def tool_calls_before(self, index: int) -> tuple[int, dict[str, ToolCall]]:
         """The calls of the model's last message before that index, and that message's index; (-1, {}) without one."""

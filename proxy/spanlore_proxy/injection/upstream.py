@@ -33,7 +33,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from spanlore.genai.inference import Dialect
-from spanlore_proxy.conversation.chain import DIGEST_BYTES
+from spanlore_proxy.conversation.chain import DIGEST_BYTES, common_prefix
 from spanlore_proxy.conversation.digests import Digests
 
 MAX_CONVERSATIONS: Final = 512
@@ -110,6 +110,7 @@ class UpstreamWatch:
         self._load = load
         self._changed: dict[str, Changed] = {}
         self._digests = Digests()
+        self._sent_digests = Digests()
         self._max_conversations = max_conversations
         self._max_parts = max_parts
         self._parts = 0
@@ -161,25 +162,13 @@ class UpstreamWatch:
         size_bytes: int,
     ) -> Iterable[Pair]:
         pieces = pieces_of(dialect, client)
-        parts = self._digested(pieces, known, size_bytes)
-        return (
-            zip(parts, parts, strict=True)
-            if forwarded is client
-            else _aligned(pieces, parts, pieces_of(dialect, forwarded))
-        )
-
-    def _digested(self, pieces: Pieces, known: Sequence[Part], size_bytes: int) -> list[Part]:
-        """The client's parts; a message that was digested before, being the very same object, is not digested again.
-        `known`: the client's last ones, of which those are taken that are the same still."""
         chain = self._digests.chain(pieces.messages, _message_digest, size_bytes)
-        digests = [chain[at : at + DIGEST_BYTES] for at in range(0, len(chain), DIGEST_BYTES)]
-        parts = [Part(section, digest_of(piece)) for section, piece in pieces.head]
-        sections = ["system"] * pieces.leading + ["messages"] * (len(digests) - pieces.leading)
-        old = known[len(parts) :]
-        # Equal digests have equal roles: what was an answer is one.
-        same = _shared([(part.section, part.digest) for part in old], list(zip(sections, digests, strict=True)))
-        rest = zip(sections[same:], digests[same:], pieces.messages[same:], strict=True)
-        return [*parts, *old[:same], *(Part(section, digest, _is_answer(message)) for section, digest, message in rest)]
+        parts = _parts(pieces, chain, known)
+        if forwarded is client:
+            return zip(parts, parts, strict=True)
+        sent = pieces_of(dialect, forwarded)
+        sent_chain = self._sent_digests.chain(sent.messages, _message_digest, size_bytes)
+        return _aligned(pieces, parts, chain, sent, sent_chain)
 
     def _forget(self, conversation: str) -> Body | None:
         body = self._last.pop(conversation, None)
@@ -226,26 +215,51 @@ def pieces_of(dialect: Dialect, document: Mapping[str, Any]) -> Pieces:
     return Pieces(head, messages, sum(1 for _ in leading))
 
 
-def _aligned(given: Pieces, parts: Sequence[Part], sent: Pieces) -> Iterator[Pair]:
-    """Insertions only add: what was forwarded is the client's, the client's with more in it, or ours alone. Most is
-    the client's, and equal objects need no digest."""
-    pieces = [piece for _, piece in given.head] + given.messages
-    forwarded = [*sent.head, *(("", message) for message in sent.messages)]
-    at = 0
-    for place, (section, piece) in enumerate(forwarded):
-        if place == len(sent.head) and at == len(given.head) and given.messages == sent.messages:
-            yield from zip(parts[at:], parts[at:], strict=True)
-            return
+def _parts(pieces: Pieces, chain: bytes, known: Sequence[Part]) -> list[Part]:
+    """The client's parts. `chain`: its messages' digests. `known`: its last parts, of which those are taken that are
+    the same still."""
+    digests = [chain[at : at + DIGEST_BYTES] for at in range(0, len(chain), DIGEST_BYTES)]
+    parts = [Part(section, digest_of(piece)) for section, piece in pieces.head]
+    sections = ["system"] * pieces.leading + ["messages"] * (len(digests) - pieces.leading)
+    old = known[len(parts) :]
+    # Equal digests have equal roles: what was an answer is one.
+    same = _shared([(part.section, part.digest) for part in old], list(zip(sections, digests, strict=True)))
+    rest = zip(sections[same:], digests[same:], pieces.messages[same:], strict=True)
+    return [*parts, *old[:same], *(Part(section, digest, _is_answer(message)) for section, digest, message in rest)]
+
+
+def _aligned(given: Pieces, parts: Sequence[Part], chain: bytes, sent: Pieces, sent_chain: bytes) -> list[Pair]:
+    """Insertions only add: what was forwarded is the client's, the client's with more in it, or ours alone. Messages
+    are told by their digests (`chain`, `sent_chain`), most of which are known; of tools and system prompt equal objects
+    need none."""
+    pieces = [piece for _, piece in given.head]
+    size = len(sent.head) + len(sent.messages)
+    pairs: list[Pair] = []
+    at = place = 0
+    while place < size:
         own = parts[at] if at < len(parts) else None
-        if own is not None and piece == pieces[at]:
-            yield own, own
-            at += 1
-            continue
-        digest = digest_of(piece) if section else _message_digest(piece)
-        name = section or ("system" if place - len(sent.head) < sent.leading else "messages")
-        is_ours = own is None or (len(forwarded) - place > len(parts) - at and own.digest != digest)
-        yield (None if is_ours else own), Part(name, digest)
-        at += not is_ours
+        if place < len(sent.head):
+            name, piece = sent.head[place]
+            is_equal = own is not None and at < len(pieces) and piece == pieces[at]
+            digest = own.digest if own is not None and is_equal else digest_of(piece)
+        else:
+            number = place - len(sent.head)
+            if at >= len(pieces):  # mostly all the rest is the client's
+                same = common_prefix(chain[(at - len(pieces)) * DIGEST_BYTES :], sent_chain[number * DIGEST_BYTES :])
+                pairs += zip(parts[at : at + same], parts[at : at + same], strict=True)
+                at, place = at + same, place + same
+                if same:
+                    continue
+            name = "system" if number < sent.leading else "messages"
+            digest = sent_chain[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
+        if own is not None and own.digest == digest:
+            pairs.append((own, own))
+        else:
+            is_ours = own is None or size - place > len(parts) - at
+            pairs.append((None if is_ours else own, Part(name, digest)))
+            at -= is_ours
+        at, place = at + 1, place + 1
+    return pairs
 
 
 def _appended(before: Body, now: Body) -> Body:

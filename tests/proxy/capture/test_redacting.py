@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 from spanlore.genai.inference import Dialect, Inference, InferenceError
 from spanlore.genai.messages import (
@@ -15,10 +16,10 @@ from spanlore.genai.messages import (
     ToolResult,
     Uri,
 )
-from spanlore.redaction.redact import Redactor
+from spanlore.redaction.redact import Redacted, Redactor
 from spanlore.spans.place import Channel, HumanMessage, Observation, Outcome, Place, ToolExecution, Turn, Workplace
 from spanlore_proxy.capture.redacting import (
-    MAX_REMEMBERED_CHARS,
+    MAX_TEXT_CHARS,
     redact_inference,
     redact_observation,
     redact_with,
@@ -105,12 +106,33 @@ def test_the_real_redactor_fits() -> None:
 
 
 def test_what_was_redacted_before_is_redacted_alike() -> None:
-    """Short texts are remembered, with their secrets' number; long ones are not, and come to the same."""
+    """Texts are remembered, with their secrets' number; long ones are not, and come to the same."""
     redact, plain = redact_with(Redactor()), Redactor()
-    for size in (0, MAX_REMEMBERED_CHARS, 2 * MAX_REMEMBERED_CHARS):
+    for size in (0, MAX_TEXT_CHARS, 2 * MAX_TEXT_CHARS):
         for text in (f"{'word ' * (size // 5)}{KEY}", "word " * (size // 5), KEY):
             once = plain.redact(text)
             assert redact(text) == redact(text) == (once.text, once.count)
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    """However many texts come, and a text that came just before is not searched again."""
+
+    class Counting(Redactor):
+        searched = 0
+
+        def redact(self, text: str) -> Redacted:
+            self.searched += 1
+            return super().redact(text)
+
+    redactor, held = Counting(), 0
+    redact: Any = redact_with(redactor, max_chars=50_000)
+    for number in range(2_000):
+        text = f"{number} {'word ' * (number % 400)}"
+        assert redact(text) == redact(text[:]) == (text, 0)
+        held = max(held, sum(len(one) for one in (*redact._young, *redact._old)))
+
+    assert redactor.searched == 2_000
+    assert 20_000 < held <= 50_000
 
 
 def test_what_has_no_secret_is_not_copied() -> None:
