@@ -15,7 +15,7 @@ _PASTED_LINE: Final = re.compile(
     r"===)\b|[❌✅✗✘✖✔✓⚠🔴🟢]|ok\s{2,}\S|"
     r"(?:Error|Warning|Traceback|panic|fatal|npm ERR!|WARN|INFO|DEBUG)\b[:\[ ]|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|"
     r"at .+\(.+:\d+|"
-    r"--[a-z][\w-]*(?:[= ]\S+)?\s*\\?$|.+\s\\$|File \".+\", line \d+|\S+\.\w{1,5}:\d+(?::\d+)?:?\s|['\"]?(?:/|"
+    r"--[a-z][\w-]*(?:[= ]\S+)?\s*\\?$|File \".+\", line \d+|\S+\.\w{1,5}:\d+(?::\d+)?:?\s|['\"]?(?:/|"
     r"~/)\S*(?:\\? \S+)*\.\w{2,4}['\"]?\s*$|\s{8,}\S)"
 )
 _COMMAND_LINE: Final = re.compile(
@@ -27,7 +27,12 @@ _COMMAND_LINE: Final = re.compile(
 def prose(text: str) -> str:
     """The person's own words, pasted lines left out; line breaks kept."""
     lines = _FENCE.sub("\n", text).splitlines()
-    kept = [line.strip() for line in lines if line.strip() and not _PASTED_LINE.match(line)]
+    kept = [line.strip() for line in lines if line.strip() and not _is_pasted(line)]
     if len(kept) > 1:
         kept = [line for line in kept if not (_COMMAND_LINE.match(line) and len(line) > 40)]
     return "\n".join(kept)
+
+
+def _is_pasted(line: str) -> bool:
+    goes_on = line.endswith("\\") and line[-2:-1].isspace() and len(line) > 2  # a pattern would try each place of it
+    return goes_on or _PASTED_LINE.match(line) is not None

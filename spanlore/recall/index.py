@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,6 +34,7 @@ from spanlore.recall.terms import distinct_terms, is_name, terms
 K1: Final = 1.2
 B: Final = 0.75
 """BM25's usual constants: how soon a repeated term stops to count, and how much a long text is discounted."""
+GAIN: Final = K1 + 1
 PRIOR: Final = 20
 """Memories that a small scope is taken to have more: a term of its only memory is not worthless for that."""
 MAX_QUERY_CHARS: Final = 2_000
@@ -69,6 +69,8 @@ class Document:
     """Terms of its text without commands and quoted errors."""
     quoted: frozenset[str]
     """Terms that only the quoted error holds."""
+    phrase: str
+    """Its subject in lower case, on one line."""
 
     @classmethod
     def of(cls, memory: Memory) -> Document:
@@ -77,7 +79,8 @@ class Document:
         own = terms(f"{memory.subject} {memory.value} {text} {memory.trigger.program}")
         plain = frozenset(terms(_CODE.sub(" ", text)))
         subject = frozenset(terms(memory.subject))
-        return cls(memory, Counter(said), len(said), subject, plain, frozenset(said) - frozenset(own))
+        quoted = frozenset(said) - frozenset(own)
+        return cls(memory, Counter(said), len(said), subject, plain, quoted, " ".join(memory.subject.lower().split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +105,18 @@ class Index:
         """O(terms)."""
         self._documents = documents
         mean = sum(document.length for document in documents) / len(documents) if documents else 1.0
-        holders = Counter(term for document in documents for term in document.counts)
+        self._held = Counter(term for document in documents for term in document.counts)
+        """Term → memories that hold it."""
         size = len(documents) + PRIOR
-        self._idf = {term: math.log(1 + (size - held + 0.5) / (held + 0.5)) for term, held in holders.items()}
-        found: dict[str, list[tuple[int, float]]] = {term: [] for term in holders}
-        for number, document in enumerate(documents):
-            damping = K1 * (1 - B + B * document.length / max(mean, 1.0))
-            for term, count in document.counts.items():
-                found[term].append((number, self._idf[term] * count * (K1 + 1) / (count + damping)))
-        self._postings = found
-        """Term → (number of a document, what the term adds to its score)."""
+        self._idf = {term: math.log(1 + (size - held + 0.5) / (held + 0.5)) for term, held in self._held.items()}
+        self._postings = self._weighed(max(mean, 1.0))
+        self._foremost = {
+            term: _best_of(self._postings[term], MAX_REFINED)
+            for term, held in self._held.items()
+            if 2 * held > MAX_POSTINGS
+        }
+        """Term → (score, negated number) of its best, best first, of terms held by so many that one more such term
+        would lead to too many."""
         self._whole = [sum(map(self._idf.__getitem__, document.counts)) or 1.0 for document in documents]
         """What all terms of a memory weigh."""
         self._subjects = Counter(term for document in documents for term in document.subject)
@@ -120,82 +125,97 @@ class Index:
         """Of the repository: in a prompt it tells nothing."""
         self._rare = max(MIN_RARE, RARE_SHARE * len(documents))
 
+    def _weighed(self, mean: float) -> dict[str, dict[int, float]]:
+        """Term → number of a document → what the term adds to its score; of each term the first `MAX_POSTINGS`."""
+        found: dict[str, dict[int, float]] = {term: {} for term in self._held}
+        same: dict[float, float] = {}  # equal weights are one object: a search touches a thousand of them
+        for number, document in enumerate(self._documents):
+            damping = K1 * (1 - B + B * document.length / mean)
+            for term, count in document.counts.items():
+                postings = found[term]
+                if len(postings) < MAX_POSTINGS:
+                    weight = self._idf[term] * count * GAIN / (count + damping)
+                    postings[number] = same.setdefault(weight, weight)
+        return found
+
     def __len__(self) -> int:
         return len(self._documents)
 
     def search(self, query: str, limit: int, admits: Callable[[Memory], bool] = lambda _: True) -> list[Hit]:
         """The memories that share most with the query, best first; equal ones in the order of the documents."""
-        asked = [term for term in distinct_terms(query[:MAX_QUERY_CHARS]) if term in self._postings]
-        asked = sorted(asked, key=lambda term: len(self._postings[term]))[:MAX_QUERY_TERMS]
-        scores, left = self._gather(asked)
-        if left:
-            best = heapq.nlargest(MAX_REFINED, _ranked(scores))
-            scores = {-number: score + self._rest(-number, left) for score, number in best}
-        found = self._best(scores, limit, admits)
-        typed = prose(query[:MAX_QUERY_CHARS]) if found else ""
-        own = _Typed(f" {' '.join(typed.lower().split())} ", frozenset(distinct_terms(typed)))
-        return [self._hit(-number, score, asked, own) for score, number in found]
+        text = query[:MAX_QUERY_CHARS]
+        named = distinct_terms(text)
+        asked = sorted(filter(self._held.__contains__, named), key=self._held.__getitem__)[:MAX_QUERY_TERMS]
+        found = self._best(self._scored(asked), limit, admits)
+        if not found:
+            return []
+        rare = frozenset(term for term in asked if self._held[term] <= self._rare and term not in self._own_name)
+        typed = _Typed.of(text, named, rare)
+        return [self._hit(-number, score, asked, typed) for score, number in found]
 
     def _best(
         self, scores: Mapping[int, float], limit: int, admits: Callable[[Memory], bool]
     ) -> list[tuple[float, int]]:
         """(score, negated number), best first. Nearly always all are admitted: the best are asked about, and only if
         that leaves too few, the rest."""
-        ranked = _ranked(scores)
-        best = [item for item in heapq.nlargest(limit, ranked) if admits(self._documents[-item[1]].memory)]
-        if len(best) >= min(limit, len(ranked)):
+        best = [item for item in _best_of(scores, limit) if admits(self._documents[-item[1]].memory)]
+        if len(best) >= min(limit, len(scores)):
             return best
-        return heapq.nlargest(limit, (item for item in ranked if admits(self._documents[-item[1]].memory)))
+        return _best_of({n: score for n, score in scores.items() if admits(self._documents[n].memory)}, limit)
 
-    def _gather(self, asked: Sequence[str]) -> tuple[dict[int, float], Sequence[str]]:
-        """(scores of what the rarest terms lead to, the terms that lead to too many)."""
-        scores: dict[int, float] = {}
-        seen = 0
-        for position, term in enumerate(asked):
-            postings = self._postings[term]
-            seen += len(postings)
-            if seen > MAX_POSTINGS and scores:
-                return scores, asked[position:]
-            if not scores:
-                scores.update(postings[:MAX_POSTINGS])  # in one go: the rarest term is often the longest list
-                continue
-            for number, weight in postings[:MAX_POSTINGS]:
-                scores[number] = scores.get(number, 0.0) + weight
-        return scores, ()
+    def _scored(self, asked: Sequence[str]) -> Mapping[int, float]:
+        """Number of a document → its score: of those that the rarest terms lead to; where further terms lead to too
+        many, of the best of them."""
+        if not asked:
+            return {}
+        if len(asked) > 1 and asked[0] in self._foremost:
+            return self._refined(self._foremost[asked[0]], asked[1:])
+        scores = self._postings[asked[0]].copy()
+        seen = self._held[asked[0]]
+        known = scores.get
+        for position, term in enumerate(asked[1:], 1):
+            seen += self._held[term]
+            if seen > MAX_POSTINGS:
+                return self._refined(_best_of(scores, MAX_REFINED), asked[position:])
+            for number, weight in self._postings[term].items():
+                scores[number] = known(number, 0.0) + weight
+        return scores
 
-    def _rest(self, number: int, left: Iterable[str]) -> float:
+    def _refined(self, best: Iterable[tuple[float, int]], left: Sequence[str]) -> dict[int, float]:
+        """The scores with what common terms add."""
+        return {-number: score + self._rest(self._documents[-number].counts, left) for score, number in best}
+
+    def _rest(self, counts: Mapping[str, int], left: Iterable[str]) -> float:
         """What common terms add to the score of one memory."""
-        counts = self._documents[number].counts
-        found = ((self._idf[term], counts.get(term, 0)) for term in left)
-        return sum(idf * count * (K1 + 1) / (count + K1) for idf, count in found if count)
+        idf = self._idf
+        return sum(
+            [idf[term] * counts[term] * GAIN / (counts[term] + K1) for term in filter(counts.__contains__, left)]
+        )
 
     def _hit(self, number: int, score: float, asked: Iterable[str], typed: _Typed) -> Hit:
         document = self._documents[number]
-        matched = tuple(term for term in asked if term in document.counts)
-        coverage = sum(self._idf[term] for term in matched) / self._whole[number]
+        matched = tuple(filter(document.counts.__contains__, asked))
+        coverage = sum(map(self._idf.__getitem__, matched)) / self._whole[number]
         return Hit(document.memory, score, coverage, matched, self._is_clear(document, matched, coverage, typed))
 
     def _is_clear(self, document: Document, matched: Sequence[str], coverage: float, typed: _Typed) -> bool:
         if coverage < MIN_COVERAGE:
             return False
-        rare = [
-            term
-            for term in matched
-            if len(self._postings[term]) <= self._rare and term not in document.quoted and term not in self._own_name
-        ]
-        if any(is_name(term) and (term in typed.terms or term in document.subject) for term in rare):
+        rare = [term for term in matched if term in typed.rare and term not in document.quoted] if typed.rare else []
+        if rare and any(is_name(term) and (term in typed.terms or term in document.subject) for term in rare):
             return True
-        if self._is_telling(document) and typed.holds(document.memory.subject):
+        if self._is_telling(document) and typed.holds(document.phrase):
             return True
-        plain = [term for term in rare if term in document.plain and term in typed.terms]
-        return len(plain) >= MIN_RARE_WORDS and coverage >= FAIR_COVERAGE
+        if coverage < FAIR_COVERAGE:
+            return False
+        return sum(term in document.plain and term in typed.terms for term in rare) >= MIN_RARE_WORDS
 
     def _is_telling(self, document: Document) -> bool:
         """Whether naming the memory's subject says enough. `claude` alone does not in a repository about it."""
         if len(document.subject) != 1:
             return bool(document.subject)
         [term] = document.subject
-        held = len(self._postings[term])
+        held = self._held[term]
         return held <= self._rare or 2 * self._subjects[term] >= held
 
 
@@ -205,21 +225,39 @@ class _Typed:
 
     text: str
     """In lower case, on one line, between spaces."""
+    rare: frozenset[str]
+    """Terms of the query that few memories hold, and that tell something."""
     terms: frozenset[str]
+    """Those of them that the person wrote."""
+
+    @classmethod
+    def of(cls, query: str, named: Iterable[str], rare: frozenset[str]) -> _Typed:
+        """`named`: the terms of the query."""
+        typed = prose(query)
+        text = f" {' '.join(typed.lower().split())} "
+        if rare and typed.split() != query.split():
+            named = distinct_terms(typed)
+        return cls(text, rare, rare.intersection(named))
 
     def holds(self, phrase: str) -> bool:
-        """Whether it stands there by itself, not as a part of a longer name."""
-        wanted = " ".join(phrase.lower().split())
-        at = self.text.find(wanted) if wanted else -1
+        """Whether a phrase, in lower case and on one line, stands there by itself, not as a part of a longer name."""
+        at = self.text.find(phrase) if phrase else -1
         while at >= 0:
-            before, after = self.text[at - 1], self.text[at + len(wanted) : at + len(wanted) + 2]
+            before, after = self.text[at - 1], self.text[at + len(phrase) : at + len(phrase) + 2]
             is_ended = not (after[:1].isalnum() or (after[:1] in _PARTS and after[1:].isalnum()))
             if is_ended and not before.isalnum() and before not in _PARTS:
                 return True
-            at = self.text.find(wanted, at + 1)
+            at = self.text.find(phrase, at + 1)
         return False
 
 
-def _ranked(scores: Mapping[int, float]) -> list[tuple[float, int]]:
-    """(score, negated number): greater is better, and of equals the one that comes first."""
-    return list(zip(scores.values(), map(operator.neg, scores), strict=True))
+def _best_of(scores: Mapping[int, float], limit: int) -> list[tuple[float, int]]:
+    """(score, negated number) of so many, best first: greater is better, and of equals the one that comes first."""
+    if len(scores) <= limit or limit <= 0:
+        ranked = [(score, -number) for number, score in scores.items()]
+        return sorted(ranked, reverse=True)[:limit]
+    # In two steps, since a pair made for each of a thousand memories costs more than to look at the numbers twice.
+    least = heapq.nlargest(limit, scores.values())[-1]
+    above = [(score, -number) for number, score in scores.items() if score > least]
+    level = heapq.nsmallest(limit - len(above), [number for number, score in scores.items() if score == least])
+    return [*sorted(above, reverse=True), *((least, -number) for number in level)]

@@ -9,6 +9,7 @@ are counted once; the next snapshot takes them over.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -102,10 +103,11 @@ class Snapshot:
 
     def in_scope(self, scope: str, harness: str, sub_path: str = "") -> Iterator[Memory]:
         """Memories of the repository, its upstream and the user that hold for the harness, best first. Lazy."""
-        lists = (self._by_scope.get((name,), ()) for name in self.sharing.scopes(scope))
+        lists = [found for name in self.sharing.scopes(scope) if (found := self._by_scope.get((name,)))]
+        ordered = lists[0] if len(lists) == 1 else heapq.merge(*lists, key=standing)
         return (
             memory
-            for memory in heapq.merge(*lists, key=standing)
+            for memory in ordered
             if suits(memory, harness) and memory.holds_in(sub_path) and self.sharing.lets(memory, scope)
         )
 
@@ -135,13 +137,11 @@ class Snapshot:
         """Memories of the repository, its upstream and the user that hold for the harness and share words with the
         query, best first; only those wanted."""
         admits = self.admission(scope, harness, sub_path, wants)
-        hits = [
-            hit
-            for name in self.sharing.scopes(scope)
-            if name in self._indexes
-            for hit in self._indexes[name].search(query, limit, admits)
-        ]
-        return sorted(hits, key=lambda hit: (-hit.score, standing(hit.memory)))[:limit]
+        indexes = [self._indexes[name] for name in self.sharing.scopes(scope) if name in self._indexes]
+        found = [index.search(query, limit, admits) for index in indexes]
+        if len(found) == 1:
+            return found[0]  # in that order already: its documents are by standing
+        return sorted(itertools.chain(*found), key=lambda hit: (-hit.score, standing(hit.memory)))[:limit]
 
     def holds_any(self, scope: str) -> bool:
         """Whether there is any memory for the repository."""

@@ -13,7 +13,7 @@ from typing import Final
 MAX_TERM_CHARS: Final = 80
 MIN_NAME_CHARS: Final = 4
 MAX_KNOWN_WORDS: Final = 1 << 16
-"""Whose parts are kept: memories and prompts of a project use the same words again and again."""
+"""Whose terms are kept: memories and prompts of a project use the same words again and again."""
 
 _WORD: Final = re.compile(r"-{0,2}[A-Za-z0-9_\u00c0-\uffff](?:[\w./:@+-]*[\w+])?")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u00c0-\uffff]+")
@@ -35,15 +35,20 @@ STOP_WORDS: Final = frozenset(
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, repeated as often as they stand there."""
-    return [term for word in _WORD.findall(text) for term in _terms_of(word)]
+    return [term for piece in text.split() for term in _terms_in(piece)]
 
 
 def distinct_terms(text: str) -> list[str]:
     """The same without repetitions."""
-    return list(dict.fromkeys(term for word in dict.fromkeys(_WORD.findall(text)) for term in _terms_of(word)))
+    return list(dict.fromkeys([term for piece in dict.fromkeys(text.split()) for term in _terms_in(piece)]))
 
 
 @lru_cache(MAX_KNOWN_WORDS)
+def _terms_in(piece: str) -> tuple[str, ...]:
+    """Of what stands between white space."""
+    return tuple(term for word in _WORD.findall(piece) for term in _terms_of(word))
+
+
 def _terms_of(word: str) -> tuple[str, ...]:
     whole = word.lower().rstrip("./:@-")
     if not whole or len(whole) > MAX_TERM_CHARS:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from spanlore.memory.memory import Memory, Source
@@ -25,6 +26,8 @@ HINT_TAG: Final = "spanlore-hint"
 
 MAX_TEXT_CHARS: Final = 400
 """A memory's text is at most this long (spanlore.memory); longer is cut, so one memory can't fill the block."""
+MAX_KNOWN: Final = 1 << 12
+"""Memories whose words are kept: those that stand first are looked at for every conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,8 @@ def block_frame(scope: str, as_of_ns: int, words: Wording = STANDARD) -> tuple[s
 
 def memory_line(memory: Memory, words: Wording = STANDARD) -> str:
     """One line: id, text, and where it comes from."""
-    return words.line.format(id=memory.id, text=inert(memory.text), provenance=_provenance(memory))
+    provenance = _provenance(memory.source, memory.session_count, memory.updated_at_ns)
+    return words.line.format(id=memory.id, text=inert(memory.text), provenance=provenance)
 
 
 def line_sizes(text: str, memory_ids: Sequence[str]) -> list[int]:
@@ -121,6 +125,7 @@ def line_sizes(text: str, memory_ids: Sequence[str]) -> list[int]:
     return [sizes.get(memory_id, 0) for memory_id in memory_ids]
 
 
+@lru_cache(MAX_KNOWN)
 def inert(text: str) -> str:
     """The text on one line, unable to open or close a tag."""
     flat = " ".join(_CONTROL.sub(" ", text).split())
@@ -149,12 +154,13 @@ def _foot(said: str, tag: str) -> str:
     return f"{said}\n</{tag}>" if said else f"</{tag}>"
 
 
-def _provenance(memory: Memory) -> str:
-    words = [_SOURCE_WORDS[memory.source]]
-    if memory.session_count > 1:
-        words.append(f"in {memory.session_count} sessions")
-    if memory.updated_at_ns > 0:
-        words.append(f"last {_day(memory.updated_at_ns)}" if memory.session_count > 1 else _day(memory.updated_at_ns))
+@lru_cache(MAX_KNOWN)
+def _provenance(source: Source, session_count: int, updated_at_ns: int) -> str:
+    words = [_SOURCE_WORDS[source]]
+    if session_count > 1:
+        words.append(f"in {session_count} sessions")
+    if updated_at_ns > 0:
+        words.append(f"last {_day(updated_at_ns)}" if session_count > 1 else _day(updated_at_ns))
     return ", ".join(words)
 
 

@@ -3,9 +3,11 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spanlore.memory.memory import Kind, Memory, Source
-from spanlore_proxy.injection.overlap import Said
+from spanlore_proxy.injection.overlap import _REFUSED, _REFUSING, _USING, _WANTED, Said, _finds
 from support.injecting import make_memory
 from support.overlap_pairs import DATABASE, FRAMES, MOCK, PLACE, PUSH, TABS, TUNED, UNSEEN, rule, usage
 
@@ -241,3 +243,16 @@ def test_a_task_says_no_rule(words: str) -> None:
 def test_a_prompt_that_tells_of_a_breach_denies_no_rule() -> None:
     """Only files do."""
     assert Said([], ["The tests that mock the database fail. Why?"]).objection(MOCK) == ""
+
+
+WORDS = ("use", "Use", "run", "never", "not", "don't", "avoid,", "user", "instead of", "rather than", "start", "and")
+THINGS = ("`npm test`", "pytest", "`uv run x`", "npm,", "failed", "İ")
+
+
+@given(st.lists(st.sampled_from(WORDS + THINGS), max_size=12).map(" ".join))
+def test_what_a_text_orders_and_refuses_is_found_wherever_it_begins(text: str) -> None:
+    """Looking only where a pattern can begin finds what looking everywhere finds."""
+    for pattern, beginning in ((_REFUSED, _REFUSING), (_WANTED, _USING)):
+        found = [one.span() for one in _finds(pattern, beginning, text)]
+
+        assert found == [one.span() for one in pattern.finditer(text)]

@@ -20,6 +20,12 @@ def test_code_blocks_are_left_out() -> None:
     assert prose("use this\n```\nnever do that\n```\nplease") == "use this\nplease"
 
 
+def test_a_command_over_several_lines_is_left_out() -> None:
+    """A line that ends in a space and a backslash goes on; a path of Windows does not."""
+    assert prose("start it:\ndocker run \\\nwhy?") == "start it:\nwhy?"
+    assert prose("it is in C:\\shop\\") == "it is in C:\\shop\\"
+
+
 @pytest.mark.parametrize("text", ["ok, change in plan", "- keep the name\n- drop the prefix", "no"])
 def test_short_prose_is_kept(text: str) -> None:
     """Ordinary short messages and lists are nobody's output."""

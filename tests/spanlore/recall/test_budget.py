@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanlore.recall.budget import MAX_MISSES, count_tokens, fit_to_budget
+from spanlore.recall.budget import MAX_MISSES, _counted, count_tokens, fit_to_budget
 from support.recordings import ROOT
 
 
@@ -83,3 +83,9 @@ def test_what_counts_how_much(text: str, tokens: int) -> None:
 def test_no_text_counts_more_than_its_bytes(text: str) -> None:
     """No byte-level tokenizer makes more, so nothing above that would be needed."""
     assert count_tokens(text) <= len(text.encode("utf-8", "replace"))
+
+
+@given(st.text(alphabet=st.sampled_from("aZé0/=_. \t\n"), max_size=120))
+def test_a_text_counts_what_its_parts_count(text: str) -> None:
+    """Counted word by word, since words are known from other texts, or in one go."""
+    assert count_tokens(text) == _counted.__wrapped__(text)

@@ -1,9 +1,15 @@
 """Search: what a text is about, and whether that is clear."""
 
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from spanlore.memory.memory import Memory
-from spanlore.recall.index import MAX_POSTINGS, Document, Hit, Index
+from spanlore.recall.index import K1, MAX_POSTINGS, MAX_QUERY_TERMS, MAX_REFINED, PRIOR, B, Document, Hit, Index
+from spanlore.recall.terms import distinct_terms
 from support.injecting import make_memory
 
 DOCKER = make_memory(
@@ -132,3 +138,58 @@ def test_a_limit_is_filled_from_behind_those_that_are_not_admitted() -> None:
     found = INDEX.search("sandbox", 3, lambda memory: memory.subject[-1:] == "9")
 
     assert [hit.memory.subject for hit in found] == ["tool9", "tool19", "tool29"]
+
+
+def plainly(
+    documents: Sequence[Document], query: str, limit: int, admits: Callable[[Memory], bool]
+) -> list[tuple[str, float]]:
+    """(id, score) as the rules say it, with nothing kept from one query for the next: BM25 of the rarest terms, the
+    common ones for the best of what was found."""
+    held = Counter(term for document in documents for term in document.counts)
+    mean = sum(document.length for document in documents) / len(documents)
+    idf = {term: math.log(1 + (len(documents) + PRIOR - n + 0.5) / (n + 0.5)) for term, n in held.items()}
+    asked = sorted((term for term in distinct_terms(query) if term in held), key=lambda term: held[term])
+    asked = asked[:MAX_QUERY_TERMS]
+    seen = [sum(held[term] for term in asked[: number + 1]) for number in range(len(asked))]
+    rarest = [term for number, term in enumerate(asked) if number == 0 or seen[number] <= MAX_POSTINGS]
+    scores: dict[int, float] = {}
+    for term in rarest:
+        for number in [n for n, document in enumerate(documents) if term in document.counts][:MAX_POSTINGS]:
+            count, length = documents[number].counts[term], documents[number].length
+            weight = idf[term] * count * (K1 + 1) / (count + K1 * (1 - B + B * length / mean))
+            scores[number] = scores.get(number, 0.0) + weight
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    if rest := asked[len(rarest) :]:
+        counts = [(number, score, documents[number].counts) for number, score in ranked[:MAX_REFINED]]
+        refined = [
+            (number, score + sum(idf[t] * n[t] * (K1 + 1) / (n[t] + K1) for t in rest if n[t]))
+            for number, score, n in counts
+        ]
+        ranked = sorted(refined, key=lambda item: (-item[1], item[0]))
+    wanted = [(documents[number].memory.id, score) for number, score in ranked if admits(documents[number].memory)]
+    return wanted[:limit]
+
+
+@pytest.mark.parametrize("size", [3, 300, 1_500])
+def test_what_is_kept_for_speed_changes_no_place_and_no_score(size: int) -> None:
+    """Rare terms, terms of more memories than are looked at, ties, and memories that are not admitted."""
+    chance = random.Random(size)
+    words = [f"word{n}" for n in range(40)]
+
+    def said() -> str:
+        often = [
+            word
+            for number, word in enumerate(("sandbox", "stack", "suite", "shop"), 1)
+            if chance.random() < 0.2 * number
+        ]
+        return " ".join([*often, *chance.choices(words, k=3)])
+
+    documents = [Document.of(make_memory(f"n{n}", text=said(), value="")) for n in range(size)]
+    index = Index(documents)
+    for number in range(30):
+        terms = [f"n{chance.randrange(size)}", *chance.choices(["sandbox", "stack", "suite", "shop", *words], k=number)]
+        query, limit = " ".join(chance.sample(terms, k=min(len(terms), 1 + number % 9))), chance.choice((1, 5, 32))
+        for admits in (lambda _: True, lambda memory: int(memory.id[-1], 16) < 3):
+            hits = [(hit.memory.id, hit.score) for hit in index.search(query, limit, admits)]
+
+            assert hits == plainly(documents, query, limit, admits)

@@ -14,6 +14,7 @@ from spanlore.recall.terms import distinct_terms, is_name, terms
         ("--no-cache", {"--no-cache", "cache"}),
         ("the shop.cart module.", {"shop.cart", "shop", "cart", "module"}),
         ("please run it for the user", {"user"}),
+        ("docker\u3000compose", {"docker", "compose"}),
         ("", set()),
     ],
 )
