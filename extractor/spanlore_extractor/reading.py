@@ -1,7 +1,9 @@
-"""Sessions out of the store, as mining wants them. Only reads; a batch costs six queries, whatever its size.
+"""Sessions out of the store, as mining wants them. Only reads; a batch costs seven queries, whatever its size.
 
 A span may stand in a table twice until parts merge, so rows are told apart by span id here and no query uses FINAL.
-Times come as integer nanoseconds (`toUnixTimestamp64Nano`); a datetime would lose the last three digits.
+Times come as integer nanoseconds (`toUnixTimestamp64Nano`); a datetime would lose the last three digits. Ids are
+random, so the sessions of a batch lie all over a table: what keeps a batch from reading all of it is the time of its
+sessions, by which the engine leaves out the other months.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from spanlore_extractor.mining.session import (
 MAX_RECURRENCES: Final = 5
 """Other sessions that are cited for a failure that came back."""
 _TAIL_CHARS: Final = 600
+_MARGIN_NS: Final = 86_400 * 10**9
+"""Around the times that a session's spans have: a tool call may be told by a later request."""
+_LAST_NS: Final = 2**63 - 1
 
 
 class Rows(Protocol):
@@ -80,59 +85,87 @@ FROM
 )
 GROUP BY session_id ORDER BY ingested_ms, session_id
 """
+_SPANS: Final = """
+SELECT toUnixTimestamp64Nano(min(start_time)) AS since, toUnixTimestamp64Nano(max(end_time)) AS until,
+       count() AS sessions
+FROM (SELECT session_id, min(start_time) AS start_time, max(end_time) AS end_time FROM session_facts
+      WHERE session_id IN {ids:Array(String)} GROUP BY session_id)
+"""
 _TOOLS: Final = """
 SELECT session_id, conversation, trace_id, span_id, tool_call_id, tool_name,
 toUnixTimestamp64Nano(start_time) AS start_ns,
        toUnixTimestamp64Nano(end_time) AS end_ns, outcome, outcome_reason, exit_code, program, command, signature,
        error_class, error_line, arguments_hash, result_hash, harness, repository, sub_path, branch, call_class,
        turn_index, step_index
-FROM tool_calls WHERE session_id IN {ids:Array(String)}
+FROM tool_calls
+WHERE session_id IN {ids:Array(String)}
+  AND start_time BETWEEN fromUnixTimestamp64Nano({since:Int64}) AND fromUnixTimestamp64Nano({until:Int64})
 """
 _HUMAN: Final = """
 SELECT session_id, conversation, trace_id, span_id, toUnixTimestamp64Nano(time) AS time_ns, channel, text, ordinal,
        turn_index, step_index, harness, repository, sub_path, branch, call_class
-FROM human_messages WHERE session_id IN {ids:Array(String)}
+FROM human_messages
+WHERE session_id IN {ids:Array(String)}
+  AND time BETWEEN fromUnixTimestamp64Nano({since:Int64}) AND fromUnixTimestamp64Nano({until:Int64})
 """
 _SAID: Final = """
 SELECT session_id, conversation, trace_id, span_id, toUnixTimestamp64Nano(time) AS time_ns, message_index, part_index,
        content_hash
-FROM message_parts WHERE session_id IN {ids:Array(String)} AND direction = 'output' AND type = 'text'
+FROM message_parts
+WHERE session_id IN {ids:Array(String)} AND direction = 'output' AND type = 'text'
+  AND time BETWEEN fromUnixTimestamp64Nano({since:Int64}) AND fromUnixTimestamp64Nano({until:Int64})
 """
 _INFERENCES: Final = """
 SELECT session_id, conversation, span_id, parent_conversation, call_class, harness, repository, sub_path, branch, cwd,
        turn_index, step_index
-FROM inferences WHERE session_id IN {ids:Array(String)}
+FROM inferences
+WHERE session_id IN {ids:Array(String)}
+  AND start_time BETWEEN fromUnixTimestamp64Nano({since:Int64}) AND fromUnixTimestamp64Nano({until:Int64})
 ORDER BY start_time, span_id
 """
 _ENDS: Final = """
 SELECT session_id, conversation, turn_index, end FROM turns
 WHERE session_id IN {ids:Array(String)} AND end = 'interrupted'
+  AND start_time BETWEEN fromUnixTimestamp64Nano({since:Int64}) AND fromUnixTimestamp64Nano({until:Int64})
 """
 _CONTENT: Final = """
 SELECT hash, any(substringUTF8(body, 1, {head:UInt32})) AS head, any(substringUTF8(body, -{tail:UInt32})) AS tail
 FROM content
 WHERE hash IN
 (
-    SELECT arguments_hash FROM tool_calls WHERE session_id IN {ids:Array(String)}
-    UNION ALL
-    SELECT result_hash FROM tool_calls WHERE session_id IN {ids:Array(String)}
+    SELECT arrayJoin([arguments_hash, result_hash]) FROM tool_calls
+    WHERE session_id IN {ids:Array(String)}
+      AND start_time BETWEEN fromUnixTimestamp64Nano({since:Int64}) AND fromUnixTimestamp64Nano({until:Int64})
     UNION ALL
     SELECT content_hash FROM message_parts
     WHERE session_id IN {ids:Array(String)} AND direction = 'output' AND type = 'text'
+      AND time BETWEEN fromUnixTimestamp64Nano({since:Int64}) AND fromUnixTimestamp64Nano({until:Int64})
 )
 GROUP BY hash
 """
 _RECURRENCES: Final = """
 SELECT repository, signature, session_id,
        argMin(trace_id, start_time) AS trace_id, argMin(span_id, start_time) AS span_id,
-       toUnixTimestamp64Nano(min(end_time)) AS time_ns, argMin(command, start_time) AS command,
-       argMin(error_line, start_time) AS error_line
+       toUnixTimestamp64Nano(min(end_time)) AS time_ns,
+       argMin(substringUTF8(concat(command, '\\n', error_line), 1, {quote:UInt32}), start_time) AS quote
 FROM tool_calls
-WHERE signature IN {signatures:Array(String)} AND repository IN {repositories:Array(String)} AND outcome = 'failure'
+WHERE outcome = 'failure' AND WHICH
 GROUP BY repository, signature, session_id
 ORDER BY repository, signature, time_ns, session_id
 LIMIT {limit:UInt32} BY repository, signature
 """
+_WANTED: Final = _RECURRENCES.replace(
+    "WHICH", "signature IN {signatures:Array(String)} AND repository IN {repositories:Array(String)}"
+)
+_RECURRING: Final = _RECURRENCES.replace(
+    "WHICH",
+    """(repository, signature) IN
+(
+    SELECT repository, signature FROM tool_calls
+    WHERE outcome = 'failure' AND repository != '' AND signature != ''
+    GROUP BY repository, signature HAVING min(session_id) != max(session_id)
+)""",
+)
 _HARNESSES: Final = """
 SELECT session_id, any(harness) AS harness FROM inferences
 WHERE session_id IN {ids:Array(String)} AND inferences.harness NOT IN ('', 'unknown') GROUP BY session_id
@@ -169,7 +202,8 @@ def session_states(reader: Rows, session_ids: Sequence[str]) -> list[SessionStat
 
 def read_sessions(reader: Rows, session_ids: Sequence[str]) -> list[MinedSession]:
     """The sessions with all their steps, by session id."""
-    parameters = {"ids": sorted(session_ids)}
+    parameters: dict[str, Any] = {"ids": sorted(session_ids)}
+    parameters |= _times_of(reader, parameters)
     content = {
         row["hash"]: (row["head"], row["tail"])
         for row in reader.rows(_CONTENT, {**parameters, "head": OUTPUT_HEAD_CHARS, "tail": _TAIL_CHARS})
@@ -183,29 +217,52 @@ def read_sessions(reader: Rows, session_ids: Sequence[str]) -> list[MinedSession
     return gathered.sessions()
 
 
-def recurrences(reader: Rows, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Evidence]]:
-    """For each (repository, failure signature) the first failure in each session of that repository, oldest first.
+class Recurrences:
+    """The first failures of a signature in each session of a repository, looked up once in a run.
 
-    One query, whatever is wanted: each looks through all failures of the store.
+    A run of one batch asks for the failures at hand, which the index of signatures finds. Each such query goes through
+    the failures of the whole store; so a run that comes with further ones reads all that came back anywhere, once.
     """
-    asked = {(repository, signature) for repository, signature in wanted if repository and signature}
-    found: dict[tuple[str, str], list[Evidence]] = defaultdict(list)
-    if not asked:
-        return found
-    parameters = {
-        "signatures": sorted({signature for _, signature in asked}),
-        "repositories": sorted({repository for repository, _ in asked}),
-        "limit": MAX_RECURRENCES,
-    }
-    for row in reader.rows(_RECURRENCES, parameters):
-        key = row["repository"], row["signature"]
-        if key in asked:
-            quote = f"{row['command']}\n{row['error_line']}"[:QUOTE_CHARS]
-            evidence = Evidence(
-                row["trace_id"], row["span_id"], row["session_id"], EvidenceRole.FAILURE, int(row["time_ns"]), quote
-            )
-            found[key].append(evidence)
-    return found
+
+    def __init__(self, reader: Rows) -> None:
+        self._reader = reader
+        self._found: dict[tuple[str, str], list[Evidence]] = {}
+        self._asked: set[tuple[str, str]] = set()
+        self._is_whole = False
+
+    def of(self, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Evidence]]:
+        """For each (repository, failure signature) the first failure in each session there, oldest first, at most
+        `MAX_RECURRENCES`; those that are nowhere are left out. Of a later call those of one session may be, too."""
+        keys = {(repository, signature) for repository, signature in wanted if repository and signature}
+        fresh = keys - self._asked
+        if fresh and not self._is_whole:
+            self._is_whole = bool(self._asked)
+            self._read(fresh)
+        self._asked |= keys
+        return {key: self._found[key] for key in sorted(keys) if key in self._found}
+
+    def _read(self, fresh: set[tuple[str, str]]) -> None:
+        parameters = {
+            "signatures": sorted({signature for _, signature in fresh}),
+            "repositories": sorted({repository for repository, _ in fresh}),
+        }
+        bounds = {"limit": MAX_RECURRENCES, "quote": QUOTE_CHARS}
+        query = _RECURRING if self._is_whole else _WANTED
+        found: dict[tuple[str, str], list[Evidence]] = defaultdict(list)
+        for row in self._reader.rows(query, bounds if self._is_whole else bounds | parameters):
+            key = row["repository"], row["signature"]
+            if self._is_whole or key in fresh:
+                found[key].append(
+                    Evidence(
+                        row["trace_id"],
+                        row["span_id"],
+                        row["session_id"],
+                        EvidenceRole.FAILURE,
+                        int(row["time_ns"]),
+                        row["quote"],
+                    )
+                )
+        self._found |= found
 
 
 def harnesses(reader: Rows, session_ids: Iterable[str]) -> dict[str, str]:
@@ -228,6 +285,14 @@ def present_spans(reader: Rows, evidence: Sequence[Evidence]) -> frozenset[str]:
         return frozenset()
     spans, sessions = sorted({item.span_id for item in evidence}), sorted({item.session_id for item in evidence})
     return frozenset(str(row["span_id"]) for row in reader.rows(_PRESENT, {"spans": spans, "ids": sessions}))
+
+
+def _times_of(reader: Rows, parameters: dict[str, Any]) -> dict[str, int]:
+    """Between which times the sessions' rows lie, in nanoseconds; all times where one of them is not summed up."""
+    [row] = reader.rows(_SPANS, parameters)
+    if int(row["sessions"]) < len(parameters["ids"]):
+        return {"since": 0, "until": _LAST_NS}
+    return {"since": max(int(row["since"]) - _MARGIN_NS, 0), "until": min(int(row["until"]) + _MARGIN_NS, _LAST_NS)}
 
 
 class _Gathered:

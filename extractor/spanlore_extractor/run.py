@@ -35,6 +35,7 @@ from spanlore_extractor.mining.miner import mine_session
 from spanlore_extractor.mining.session import MinedSession
 from spanlore_extractor.mining.summary import Summary, summarise
 from spanlore_extractor.reading import (
+    Recurrences,
     Rows,
     SessionState,
     changed_sessions,
@@ -42,7 +43,6 @@ from spanlore_extractor.reading import (
     open_evidence,
     present_spans,
     read_sessions,
-    recurrences,
     session_states,
 )
 from spanlore_extractor.summaries.keeping import back_fill, keep, write_chapters
@@ -58,11 +58,11 @@ FORKS_KEY: Final = "forks"
 """Mining's state: JSON of fork → upstream, as the checkouts of mined sessions tell."""
 BATCH_SPANS: Final = 20_000
 """A batch of sessions is read at once up to this many spans."""
-OPERATIONS_AT_ONCE: Final = 4_000
-"""Of a run; a request to the collector is bounded, and a first run over a large store may find more."""
+OPERATIONS_AT_ONCE: Final = 1_000
+"""Of a run; a request to the collector is bounded in size and time, and a first run over a large store finds more."""
 OVERLAP_MS: Final = 120_000
 """Rows are looked for again this far back: a batch is stamped before it is committed, and waits where there is much to
-write; and a clock may be set back a little."""
+write; of two collectors one may lag. A clock that is set back moves no stamp (`spanlore_collector.store.stamps`)."""
 ATTEMPTS: Final = 5
 """Of a run, before it gives up: a person and the daemon's extractor may change memories while it reads and judges."""
 
@@ -207,8 +207,9 @@ def mine_sessions(
     """What the sessions teach beyond `known`, and the memories as they are then. The oldest session is to come first:
     then it does not matter how many runs they are mined in."""
     report, memories = Report(), list(known)
+    recurrences = Recurrences(reader)
     for batch in _batches(due):
-        mined = _mine_batch(reader, rules, now_ns, batch, memories)
+        mined = _mine_batch(reader, recurrences, rules, now_ns, batch, memories)
         report = _add(report, mined, sum(state.spans for state in batch))
         memories = _apply(memories, mined.operations)
     return report, memories
@@ -332,7 +333,12 @@ def _batches(due: Sequence[SessionState]) -> Iterable[list[SessionState]]:
 
 
 def _mine_batch(
-    reader: Rows, rules: Rules, now_ns: int, batch: Sequence[SessionState], known: Sequence[Memory]
+    reader: Rows,
+    recurrences: Recurrences,
+    rules: Rules,
+    now_ns: int,
+    batch: Sequence[SessionState],
+    known: Sequence[Memory],
 ) -> Report:
     sessions = read_sessions(reader, [state.session_id for state in batch])
     detected = [detect(session, rules.window_ns) for session in sessions]
@@ -343,7 +349,7 @@ def _mine_batch(
         for candidate in item.candidates
     ]
     traps = (candidate for candidate in candidates if candidate.kind is Kind.TRAP)
-    evidence = recurrences(reader, ((trap.scope, one) for trap in traps for one in trap.trigger.signatures))
+    evidence = recurrences.of((trap.scope, one) for trap in traps for one in trap.trigger.signatures)
     outcome = consolidate(candidates, known, evidence, rules.redactor, now_ns)
     # Looked for in what is known now, so that it does not matter in how many batches sessions are mined.
     learned = _apply(known, outcome.operations)

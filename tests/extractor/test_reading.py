@@ -5,12 +5,12 @@ from spanlore.memory.memory import Evidence, EvidenceRole
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.session import HumanStep, ToolStep
 from spanlore_extractor.reading import (
+    Recurrences,
     changed_sessions,
     harnesses,
     open_evidence,
     present_spans,
     read_sessions,
-    recurrences,
     session_states,
 )
 from support.collecting import Collecting
@@ -71,14 +71,50 @@ def test_recurrences_are_cited_by_session(collector: Collecting) -> None:
     collector.send(failing_tests("again-3", repository="again/elsewhere").spans())
     signature = signature_in(failing_tests("x"))
 
-    found = recurrences(collector.reader, [("again/here", signature), ("again/elsewhere", "other")])
+    found = Recurrences(collector.reader).of([("again/here", signature), ("again/elsewhere", "other")])
 
     assert list(found) == [("again/here", signature)]
     cited = found["again/here", signature]
     assert [item.session_id for item in cited] == ["again-1", "again-2"]
     assert all(item.role is EvidenceRole.FAILURE and item.quote.startswith("rtk bun run test") for item in cited)
-    assert not recurrences(collector.reader, [("", signature)])
-    assert not recurrences(collector.reader, [])
+    assert not Recurrences(collector.reader).of([("", signature)])
+    assert not Recurrences(collector.reader).of([])
+
+
+def test_recurrences_are_looked_up_once_in_a_run(collector: Collecting) -> None:
+    """However many batches ask: the first for its own, the second for all that came back, which is the same."""
+    for number in (1, 2):
+        for scope in ("once/a", "once/b", "once/c"):
+            collector.send(failing_tests(f"{scope}-{number}", START_NS + number * 10**12, repository=scope).spans())
+    signature = signature_in(failing_tests("x"))
+    scopes, together = ("once/a", "once/b", "once/c", "once/a"), Recurrences(collector.reader)
+    told, rows = [], []
+    for scope in scopes:
+        before = collector.reader.rows_read
+        told.append(together.of([(scope, signature)]))
+        rows.append(collector.reader.rows_read - before)
+
+    assert [bool(count) for count in rows] == [True, True, False, False]
+    assert told == [Recurrences(collector.reader).of([(scope, signature)]) for scope in scopes]
+    assert all(len(found[scope, signature]) == 2 for scope, found in zip(scopes, told, strict=True))
+
+
+def test_a_batch_reads_its_own_months(collector: Collecting) -> None:
+    """Rows of other months are not looked at, only the sums of a session, which are one row each."""
+    year_ns = 366 * 86_400 * 10**9
+    told = failing_tests("months-0", START_NS - 20 * year_ns)
+    collector.send(told.spans())
+
+    def rows() -> int:
+        before = collector.reader.rows_read
+        assert read_sessions(collector.reader, ["months-0"]) == [told.session()]
+        return collector.reader.rows_read - before
+
+    alone = rows()
+    for number in range(1, 6):
+        collector.send(failing_tests(f"months-{number}", START_NS - number * year_ns).spans())
+
+    assert rows() <= alone + 5
 
 
 def test_evidence_can_be_opened(collector: Collecting) -> None:
@@ -86,7 +122,7 @@ def test_evidence_can_be_opened(collector: Collecting) -> None:
     told = failing_tests("reading-4", repository="reading/four")
     collector.send(told.spans())
     signature = signature_in(told)
-    [evidence] = recurrences(collector.reader, [("reading/four", signature)])["reading/four", signature]
+    [evidence] = Recurrences(collector.reader).of([("reading/four", signature)])["reading/four", signature]
 
     opened = open_evidence(collector.reader, [evidence])
 

@@ -28,6 +28,8 @@ class Reader:
         self._url = url
         self._token = token
         self._client: Client | None = None
+        self.rows_read = 0
+        """By the store, for all queries so far: what a query costs, on any machine."""
 
     def rows(self, sql: str, parameters: dict[str, Any] | None = None) -> list[dict[str, Any]]:
         """The rows as dictionaries. `parameters` are values of `{name:Type}` in the query.
@@ -38,6 +40,7 @@ class Reader:
         """
         try:
             result = self._connected().query(sql, parameters=parameters)
+            self.rows_read += int(result.summary.get("read_rows", 0))
             return list(result.named_results())
         except DatabaseError as error:
             if error.code:
