@@ -101,17 +101,23 @@ def test_active_sessions_by_hand(collector: Collecting) -> None:
     assert len(memories(collector, scope)) == 1
 
 
-def test_a_clock_that_is_set_back_a_little(tmp_path: Path) -> None:
-    """What is written under an earlier time than what was mined last is mined all the same."""
+@pytest.mark.parametrize("seconds", [-3_600, -10 * 366 * 86_400])
+def test_a_clock_that_is_set_back(seconds: int, tmp_path: Path) -> None:
+    """What is written under an earlier time than what was mined last is mined all the same, also by a collector that
+    was started since."""
     clock, scope = MovableClock(tmp_path), "github.com/example/back"
     with collecting(tmp_path, **clock.environment) as moved:
         moved.send(corrected("ahead", "never use globals", repository=scope).spans())
         run(moved)
-        clock.move(-60)
+        clock.move(seconds)
         moved.send(corrected("behind", "always use tabs", repository=scope).spans())
         run(moved)
-
         assert len(memories(moved, scope)) == 2
+    with collecting(tmp_path, **clock.environment) as again:
+        again.send(corrected("later", "never write to stdout", repository=scope).spans())
+        run(again)
+
+        assert len(memories(again, scope)) == 3
 
 
 def test_a_dry_run_changes_nothing(collector: Collecting) -> None:

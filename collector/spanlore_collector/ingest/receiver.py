@@ -169,13 +169,13 @@ class Receiver:
         """Joins spans and the log records that tell their content, once both are committed."""
         keys = [*prepared.told, *self._late.waits(rows.key for rows in prepared.rows)]
         if keys:
-            now_ms = time.time_ns() // 1_000_000
-            await asyncio.wrap_future(self._writer.add_content(lambda client: self._late.found(client, keys, now_ms)))
+            stamp_ms = self._writer.stamp_ms()
+            await asyncio.wrap_future(self._writer.add_content(lambda client: self._late.found(client, keys, stamp_ms)))
 
     def attach_left(self) -> Future[None]:
         """Joins what the last process left apart."""
-        now_ms = time.time_ns() // 1_000_000
-        return self._writer.add_content(lambda client: self._late.found(client, self._late.left(client), now_ms))
+        stamp_ms = self._writer.stamp_ms()
+        return self._writer.add_content(lambda client: self._late.found(client, self._late.left(client), stamp_ms))
 
     async def _prepare(self, request: web.Request, signal: _Signal, *, is_json: bool) -> Prepared:
         if (request.content_length or 0) > MAX_BODY_BYTES:
@@ -183,8 +183,9 @@ class Receiver:
         data = await request.read()
         encoding = request.headers.get("Content-Encoding", "").strip().lower()
         loop = asyncio.get_running_loop()
+        stamp_ns = self._writer.stamp_ms() * 1_000_000
         return await loop.run_in_executor(
-            self._threads, signal.prepare, data, encoding, is_json, time.time_ns(), self._redactor
+            self._threads, signal.prepare, data, encoding, is_json, stamp_ns, self._redactor
         )
 
 

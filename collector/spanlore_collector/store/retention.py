@@ -83,8 +83,12 @@ def prune_content(client: Client, cluster: str = "") -> int:
     """Deletes content that no part names any more; returns how many rows went. Known hashes must be forgotten then."""
     if is_moving(client):
         return 0  # what is not moved yet would come back
+    # Times of writing may be ahead of the clock (`stamps`), all of them then.
+    newest_ms = client.query("SELECT toUnixTimestamp64Milli(max(first_seen)) FROM content").result_rows[0][0]
+    newest = f"fromUnixTimestamp64Milli({int(newest_ms)})"
     where = (
-        f"first_seen < now() - toIntervalHour({_GRACE_HOURS}) AND hash NOT IN (SELECT content_hash FROM message_parts)"
+        f"first_seen < greatest(now64(3), {newest}) - toIntervalHour({_GRACE_HOURS})"
+        " AND hash NOT IN (SELECT content_hash FROM message_parts)"
         " AND hash NOT IN (SELECT arguments_hash FROM tool_calls) AND hash NOT IN (SELECT result_hash FROM tool_calls)"
     )
     count: Any = client.query(f"SELECT count() FROM content WHERE {where}").result_rows[0][0]

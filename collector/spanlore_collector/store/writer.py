@@ -24,6 +24,7 @@ from clickhouse_connect.driver.exceptions import DataError
 from spanlore_collector.store.inserting import Inserter, Receipt
 from spanlore_collector.store.rows import SpanRows
 from spanlore_collector.store.signals import SignalRows
+from spanlore_collector.store.stamps import Stamps, newest_stamp_ms
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +82,7 @@ class Writer:
         """`beside` is a second connection, so that two tables can be written at once; `cluster` names the store's."""
         self._client = client
         self._inserter = Inserter(client, beside=beside, cluster=cluster)
+        self._stamps = Stamps(newest_stamp_ms(client), time.monotonic_ns())
         self._queue: queue.SimpleQueue[_Batch | _Work | None] = queue.SimpleQueue()
         self._held: _Batch | _Work | None = None
         self._waiting_bytes = 0
@@ -115,6 +117,10 @@ class Writer:
         """How long the oldest batch of the group that is being written has waited."""
         since_s = self._since_s
         return 0.0 if since_s is None else (time.monotonic() - since_s) * 1e3
+
+    def stamp_ms(self) -> int:
+        """What the rows of the next batch are to tell as the time when they were written (`stamps`)."""
+        return self._stamps.next_ms(time.time_ns(), time.monotonic_ns())
 
     def expect(self, change: int) -> None:
         """A request came (1) or was answered (-1)."""
@@ -232,6 +238,7 @@ class Writer:
             self._since_s = None
 
     def _insert(self, group: list[_Batch]) -> None:
+        self._stamps.look_again(self._client, time.monotonic_ns())
         receipts = self._inserter.insert([batch.rows for batch in group])
         counters = self.counters
         counters.groups += 1
