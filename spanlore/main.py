@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from importlib.metadata import entry_points
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from importlib.metadata import distribution
+from typing import Any, Final, get_args, get_origin
 
 import typer
 from typer.core import TyperGroup
@@ -25,8 +25,56 @@ SECTIONS: Final = (
 """How `spanlore --help` orders the commands; one that stands nowhere is listed at the end."""
 
 
+class _Given:
+    """What typer's coercion makes of a parameter, where that is plain to see: a word stays a word.
+
+    Typer has pydantic make a validator for each parameter, and loading that takes longer than all else that most
+    commands do. Whatever is not plain (choices, paths, what may be wrong) typer looks at, and says what is wrong.
+    """
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value for the command's function."""
+        is_many = param.multiple or param.nargs == -1
+        if value is None:
+            return () if is_many else None
+        kind, told = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+        if told.parser is None and not is_many:
+            if kind is str and type(value) is str:
+                return value
+            if kind is int and _is_number(value) and _lies_within(int(value), told):
+                return int(value)
+        is_of_words = is_many and get_origin(kind) is list and get_args(kind) == (str,) and told.parser is None
+        if is_of_words and isinstance(value, list | tuple) and all(type(item) is str for item in value):
+            return list(value)
+        return type(param).get_runtime_param(param).coerce(value, param=param, ctx=ctx)
+
+
+def _take_as_given(params: Iterable[Any]) -> None:
+    for param in params:
+        vars(param)["get_runtime_param"] = _Given
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int or (type(value) is str and value.isascii() and value.isdecimal() and len(value) < 10)
+
+
+def _lies_within(number: int, told: Any) -> bool:
+    return (told.min is None or told.min <= number) and (told.max is None or number <= told.max)
+
+
 class _Commands(TyperGroup):
     """A group that tells what each of its commands is for in whole words: Click cuts at the end of the line."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Its own options; the plain ones cost nothing."""
+        _take_as_given(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is asked for; its plain parameters cost nothing."""
+        name, command, rest = super().resolve_command(ctx, args)
+        _take_as_given(command.get_params(ctx) if command is not None else ())
+        return name, command, rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Name and first sentence of each, wrapped."""
@@ -73,7 +121,9 @@ def build() -> typer.Typer:
             typer.echo(f"spanlore {spanlore.__version__}")
             raise typer.Exit
 
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    # Those of this distribution alone: to ask all that are installed takes as long as to load the commands.
+    points = distribution("spanlore").entry_points.select(group=GROUP)
+    for point in sorted(points, key=lambda point: point.name):
         try:
             add = point.load()
         except ModuleNotFoundError as error:

@@ -1,16 +1,16 @@
 """The only reader of the environment and of the config file.
 
-`Paths` costs nothing to import; the names that need pydantic (a fifth of a second) are loaded when first asked for, so
-that `spanlore --help` and `spanlore run` start at once.
+`Paths` and `child_environment` cost nothing to import; the names that need pydantic (a fifth of a second) are loaded
+when first asked for, so that `spanlore --help`, `run` and `recall` start at once.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spanlore.settings.paths import Paths
+from spanlore.settings.paths import Paths, child_environment
 
 if TYPE_CHECKING:
-    from spanlore.settings.settings import Settings, SettingsError, child_environment, load_settings
+    from spanlore.settings.settings import Settings, SettingsError, load_settings
 
 __all__ = ["Paths", "Settings", "SettingsError", "child_environment", "load_settings"]
 

@@ -1,4 +1,4 @@
-"""Where things lie on disk: XDG directories, 0700, and what is secret 0600."""
+"""Where things lie on disk: XDG directories, 0700, and what is secret 0600; and the environment that says so."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ def user_homes(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
     """The user's home, and where programs of theirs keep their configuration (XDG)."""
     home = Path(environ.get("HOME") or Path.home())
     return home, Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+
+
+def child_environment(changes: Mapping[str, str], without: tuple[str, ...] = ()) -> dict[str, str]:
+    """This process's environment with `changes`, for a program that is started; names that begin with one of
+    `without` are left out."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(without)}
+    return {**kept, **changes}
 
 
 @dataclass(frozen=True, slots=True)

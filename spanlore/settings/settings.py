@@ -332,13 +332,6 @@ def describe() -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def child_environment(changes: Mapping[str, str], without: tuple[str, ...] = ()) -> dict[str, str]:
-    """This process's environment with `changes`, for a program that is started; names that begin with one of
-    `without` are left out."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(without)}
-    return {**kept, **changes}
-
-
 def _section(name: str) -> type[BaseModel]:
     annotation = Settings.model_fields[name].annotation
     assert isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -13,7 +13,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import spanlore
-from spanlore.main import SECTIONS, build, group
+from spanlore.main import SECTIONS, _Commands, build, group
+from spanlore.memory.memory import Source
 
 
 def spanlore_command(*words: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -113,3 +114,87 @@ def test_without_a_daemon_nothing_is_taken_for_data(words: str, tmp_path: Path) 
 
         assert (done.exit_code, done.stdout) == (3, "")
         assert re.fullmatch(r"spanlore: the daemon is not running.*; `spanlore up --detach` starts it\.\n", done.stderr)
+
+
+SLOW = (
+    "pydantic asyncio click rich clickhouse_connect aiohttp chdb mitmproxy psutil numpy anthropic jinja2 sqlite3 httpx"
+)
+RUN = (
+    "import sys\nfrom spanlore.main import main\ntry: main()\nfinally: sys.stdout.write('\\n' + ' '.join(sys.modules))"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        ("--version", ""),
+        ("--help", ""),
+        ("bench --help", ""),
+        ("session --help", ""),
+        ("recall --scope user --limit 3 pytest fails", ""),
+        ("status", "pydantic psutil"),
+        ("explain 91ab", "sqlite3"),
+        ("sessions --limit 3", "pydantic asyncio rich clickhouse_connect"),
+    ],
+)
+def test_a_command_imports_what_it_needs(tmp_path: Path, words: str, needed: str) -> None:
+    """A person, or an agent, waits for each import: what only other commands use is left alone."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", RUN, *words.split()]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    loaded = done.stdout.rpartition("\n")[2].split()
+
+    assert "spanlore.main" in loaded, done.stderr
+    assert set(SLOW.split()).intersection(loaded) <= set(needed.split())
+
+
+def shown_by(words: list[str]) -> tuple[int, str]:
+    """(exit code, all that is printed) of a small command."""
+    app = typer.Typer(cls=_Commands)
+
+    @app.callback()
+    def root() -> None:
+        """Makes a group of it."""
+
+    @app.command()
+    def tell(
+        names: list[str],
+        count: int = typer.Option(3, min=1, max=9),
+        ratio: float = 0.5,
+        where: Path | None = None,
+        only: list[str] = typer.Option([]),
+        level: Source = Source.MERGED,
+        word: str = "x",
+        maybe: int | None = None,
+        is_loud: bool = False,
+    ) -> None:
+        typer.echo(repr((names, count, ratio, where, only, level, word, maybe, is_loud)))
+
+    done = CliRunner().invoke(app, ["tell", *words])
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["a"],
+        [],
+        ["a", "b c", "--count", "9", "--only", "x", "--only", "", "--word", "", "--maybe", "007", "--is-loud"],
+        ["a", "--count", "10"],
+        ["a", "--count", "0"],
+        ["a", "--count", "2.5"],
+        ["a", "--count", "\u0663"],
+        ["a", "--count", " 3"],
+        ["a", "--maybe", "-5"],
+        ["a", "--maybe", "x"],
+        ["a", "--maybe", "9" * 30],
+        ["a", "--ratio", "0.25", "--where", ".", "--level", "explicit"],
+        ["a", "--level", "nothing"],
+    ],
+)
+def test_a_plain_parameter_is_what_typer_makes_of_it(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values, and what is said of wrong ones."""
+    ours = shown_by(words)
+    monkeypatch.setattr("spanlore.main._take_as_given", lambda _: None)
+
+    assert ours == shown_by(words)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
 from spanlore import completion
@@ -109,6 +108,8 @@ def edit(
 ) -> None:
     """Change what a memory says. From then on it is your word: mining neither rewrites nor supersedes it."""
     import time
+
+    import click
 
     from spanlore.memory import stated
     from spanlore.memory.memory import Status, memory_to_json

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 
 from spanlore import completion
@@ -132,6 +131,8 @@ def _answered(answer: str, memory: Memory, known: Sequence[Memory]) -> list[Oper
     if answer == "f":
         return [stated.forget(memory)]
     if answer == "e":
+        import click
+
         text = click.edit(memory.text, extension=".txt")
         try:
             return stated.edit(memory, text, known, time.time_ns()) if text else []

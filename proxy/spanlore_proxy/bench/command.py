@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,9 @@ def register(app: typer.Typer) -> None:
         as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
     ) -> None:
         """Requests, streamed chunks and WebSocket frames: direct, bare mitmdump and spanlore, interleaved."""
+        import asyncio
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="spanlore-bench-") as folder:
             result = asyncio.run(measure(Path(folder), requests, memories, SOAK_EXCHANGES if soak else 0))
         from spanlore_proxy.bench.budgets import table

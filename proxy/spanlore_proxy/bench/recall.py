@@ -8,7 +8,6 @@ tells, which can hold as many memories.) Command and API run against a real daem
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import random
 import subprocess
@@ -25,6 +24,8 @@ import typer
 from spanlore.main import group
 
 if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
     from spanlore.memory.memory import Memory
     from spanlore.recall.snapshot import Snapshot
 
@@ -199,13 +200,15 @@ def _result(call_id: str, text: str, *, is_error: bool) -> dict[str, Any]:
 
 def daemon_rows(folder: Path, memories: list[Memory], requests: int, commands: int) -> list[dict[str, Any]]:
     """Rows of the warm API and of the command, against a daemon of our own."""
+    from http.client import HTTPConnection
+
     from spanlore_proxy.bench.cache_sessions import SCOPE
     from spanlore_proxy.bench.percentiles import percentile
     from spanlore_proxy.bench.targets import daemon
 
     with daemon(folder) as (paths, environment):
         port, token = json.loads(paths.daemon_file.read_text())["collector_port"], paths.token()
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        with contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
             _post(connection, token, memories)
             asked = [urllib.parse.urlencode({"q": prompt[:500], "scope": SCOPE}) for prompt in prompts(requests)]
             _get(connection, token, asked[0])  # makes the index
@@ -229,7 +232,7 @@ def daemon_rows(folder: Path, memories: list[Memory], requests: int, commands: i
     ]
 
 
-def _post(connection: http.client.HTTPConnection, token: str, memories: list[Memory]) -> None:
+def _post(connection: HTTPConnection, token: str, memories: list[Memory]) -> None:
     from spanlore.memory.memory import memory_to_json
 
     for low in range(0, len(memories), BATCH):
@@ -242,7 +245,7 @@ def _post(connection: http.client.HTTPConnection, token: str, memories: list[Mem
         answer.read()
 
 
-def _get(connection: http.client.HTTPConnection, token: str, query: str) -> None:
+def _get(connection: HTTPConnection, token: str, query: str) -> None:
     connection.request("GET", f"/v1/recall?{query}", headers={"Authorization": f"Bearer {token}"})
     answer = connection.getresponse()
     body = answer.read()

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from spanlore.settings.settings import child_environment
+from spanlore.settings import child_environment
 from spanlore_proxy.demo.project import (
     HALF_COMMAND,
     LONG_COMMAND,
