@@ -32,7 +32,7 @@ from spanlore.spans.place import HumanMessage, Observation, ToolExecution, Turn
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-MAX_REMEMBERED_CHARS: Final = 4 * 1024**2
+MAX_REMEMBERED_CHARS: Final = 2 * 1024**2
 """Of the texts that are remembered with what becomes of them. A tool's result comes three times in one request (as a
 message, as a result, in the request log), names of members and parts in every one."""
 MAX_TEXT_CHARS: Final = 64 * 1024

@@ -60,8 +60,9 @@ def insert(body: bytes, request: WireRequest, additions: Sequence[Addition]) -> 
 
 
 def weave(body: bytes, insertions: Iterable[Insertion]) -> bytes:
-    """The body with the insertions, which come in order of offset."""
-    return b"".join(_weave(body, insertions))
+    """The body with the insertions, which come in order of offset; the very body where there are none."""
+    placed = tuple(insertions)
+    return b"".join(_weave(body, placed)) if placed else body
 
 
 def without_insertions(body: bytes, insertions: Iterable[Insertion]) -> bytes:
@@ -86,13 +87,13 @@ def _pieces(request: WireRequest, additions: Iterable[Addition]) -> Iterator[Pie
         yield from layout.block(request, texts) if index == SYSTEM else layout.hint(request, index, texts)
 
 
-def _weave(body: bytes, insertions: Iterable[Insertion]) -> Iterator[bytes]:
-    position = 0
+def _weave(body: bytes, insertions: Iterable[Insertion]) -> Iterator[bytes | memoryview]:
+    whole, position = memoryview(body), 0  # slices of it are no copies: a body can be megabytes
     for insertion in insertions:
-        yield body[position : insertion.offset]
+        yield whole[position : insertion.offset]
         yield insertion.data
         position = insertion.offset
-    yield body[position:]
+    yield whole[position:]
 
 
 def _offset(insertion: Insertion) -> int:

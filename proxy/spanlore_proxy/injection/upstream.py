@@ -40,6 +40,8 @@ MAX_CONVERSATIONS: Final = 512
 MAX_PARTS: Final = 40_000
 """Of all conversations together, 6 MB or so; those not used for longest are forgotten, and compared from their next
 request on."""
+MAX_SENT_BYTES: Final = 4 * 1024**2
+"""Of forwarded bodies whose messages are remembered with their digests: as many as the recorder remembers parsed."""
 _SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 _ANSWER_ROLES: Final = frozenset({"assistant", "model"})
 _ANSWER_ITEMS: Final = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call"})
@@ -110,7 +112,7 @@ class UpstreamWatch:
         self._load = load
         self._changed: dict[str, Changed] = {}
         self._digests = Digests()
-        self._sent_digests = Digests()
+        self._sent_digests = Digests(MAX_SENT_BYTES)
         self._max_conversations = max_conversations
         self._max_parts = max_parts
         self._parts = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -116,6 +117,9 @@ PROVIDERS: Final[tuple[tuple[str, str], ...]] = (
 _PATH_MODEL: Final = re.compile(r"/(?:models|tunedModels)/([^/:]+):\w+$|/model/([^/]+)/[\w-]+$")
 _PATH_STREAMS: Final = re.compile(r":stream\w+$|/(?:invoke-with-response|converse)-stream$")
 
+MAX_HOSTS: Final = 1024
+"""Remembered with their provider: all are asked for with every request."""
+
 _DIALECT_PROVIDER: Final = {
     Dialect.ANTHROPIC_MESSAGES: "anthropic",
     Dialect.OPENAI_CHAT: "openai",
@@ -156,6 +160,7 @@ def _model_in(path: str) -> str | None:
     return name if name and not name.startswith("count-tokens") else None
 
 
+@lru_cache(MAX_HOSTS)
 def provider_of(host: str, dialect: Dialect) -> str:
     """gen_ai.provider.name of the host; for an unknown host the provider whose dialect it speaks."""
     name = host.lower()

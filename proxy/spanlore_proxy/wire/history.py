@@ -50,6 +50,8 @@ class Histories:
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_count: int = MAX_COUNT) -> None:
         self._pasts = Prefixes[_Past](max_bytes, max_count)
+        self._looked_up: tuple[bytes, str, Prefix[_Past] | None] = (b"", "", None)
+        """The body that was parsed last, its key, and what it begins with: mostly learnt next."""
 
     def __len__(self) -> int:
         return len(self._pasts)
@@ -61,6 +63,7 @@ class Histories:
             ValueError: It is not JSON, or nested beyond what can be parsed.
         """
         past = self._longest(body, key)
+        self._looked_up = (body, key, past)
         document = _continued(body, past) if past is not None else None
         return jsontext.loads(body) if document is None else document
 
@@ -74,7 +77,9 @@ class Histories:
         count = len(messages) - UNSETTLED
         if not isinstance(messages[count - 1], dict):
             return
-        before = self._longest(body, key)
+        parsed, parsed_key, past = self._looked_up
+        self._looked_up = (b"", "", None)
+        before = past if parsed is body and parsed_key == key else self._longest(body, key)
         end = _end_of_message(body, document, key, count)
         if end is None:
             end = _scanned_end(body, document, key, count, before)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spanlore.genai.inference import Dialect
 from spanlore_proxy.injection.layouts.table import LAYOUTS
 from spanlore_proxy.injection.offsets import OffsetError
-from spanlore_proxy.injection.rewrite import SYSTEM, Addition, Insertion, insert, without_insertions
+from spanlore_proxy.injection.rewrite import SYSTEM, Addition, Insertion, insert, weave, without_insertions
 from spanlore_proxy.wire.anthropic import parse_request
 from spanlore_proxy.wire.codecs import CODECS, read_request
 from support.agent_talks import TALKS, texts_of, turns_of
@@ -75,6 +75,7 @@ def test_nothing_to_add_is_the_same_object() -> None:
     body = b'{"messages":[]}'
 
     assert insert(body, parse_request(body), []).body is body
+    assert weave(body, ()) is body
 
 
 def test_insertion_has_no_cache_control_and_moves_none() -> None:

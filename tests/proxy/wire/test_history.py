@@ -58,6 +58,24 @@ def test_a_longer_history_takes_the_place_of_the_shorter() -> None:
     assert shared(again, histories.loads(body(talk(40)), KEY)) == 36
 
 
+def test_requests_that_are_read_before_others_are_learnt() -> None:
+    """Two sessions, and two attempts of one, are read and learnt in any order: what one begins with is not taken for
+    what the other does."""
+    talks = [body(talk(20)), body(talk(22)), body(talk(20, "y" * 800)), body(talk(24, "y" * 800))]
+    for order in ((0, 1, 1, 0, 2, 3, 3, 2), (1, 0, 0, 1, 3, 2, 2, 3), (0, 2, 0, 2, 1, 3, 3, 1)):
+        histories = Histories()
+        read: dict[int, Any] = {}
+        for number in order:
+            if number not in read:
+                read[number] = histories.loads(talks[number], KEY)
+            else:
+                histories.learn(talks[number], read[number], KEY)
+        longest = [histories.loads(body([*talk(24, text), *talk(2)]), KEY) for text in (LONG, "y" * 800)]
+
+        assert [jsontext.loads(data) for data in talks] == [read[number] for number in range(4)]
+        assert [shared(longest[0], read[1]), shared(longest[1], read[3])] == [20, 22]
+
+
 @pytest.mark.parametrize("at", [0, 5, 17])
 def test_an_edited_message_is_seen(at: int) -> None:
     """As long as before, but other bytes: nothing of the old history is believed."""
