@@ -15,16 +15,17 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
+from spanlore.otlp.attributes import attributes_of, lean_attributes, lean_request
 from spanlore.otlp.json_items import FAULTS, Rejected, readable
 from spanlore.spans.record import AttributeValue, SpanEvent, SpanKind, SpanLink, SpanRecord, StatusCode
 
@@ -71,10 +72,9 @@ def decode_request(data: bytes) -> list[SpanRecord]:
         MalformedOtlpError: not protobuf, or not this message.
     """
     try:
-        request = ExportTraceServiceRequest.FromString(data)
+        return _records_of(lean_request().FromString(data))
     except DecodeError as error:
         raise MalformedOtlpError(f"not an OTLP trace request: {error}") from None
-    return records_of(request)
 
 
 def decode_json_request(data: bytes, rejected: Rejected | None = None) -> list[SpanRecord]:
@@ -94,7 +94,8 @@ def decode_json_request(data: bytes, rejected: Rejected | None = None) -> list[S
             else:
                 for span in spans:
                     _ids_of_span(span)
-        return records_of(ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True))
+        request = ParseDict(document, ExportTraceServiceRequest(), ignore_unknown_fields=True)
+        return decode_request(request.SerializeToString())
 
     return read_json(data, "trace", read, rejected)
 
@@ -137,8 +138,8 @@ def json_document(data: bytes) -> Any:
         return orjson.loads(text.encode("utf-8", "replace"))
 
 
-def records_of(request: ExportTraceServiceRequest) -> list[SpanRecord]:
-    """The spans of a parsed request. Records of one resource share its attribute mapping."""
+def _records_of(request: Any) -> list[SpanRecord]:
+    """The spans of a lean request. Records of one resource share its attribute mapping."""
     out: list[SpanRecord] = []
     for resource_spans in request.resource_spans:
         resource = attributes_of(resource_spans.resource.attributes)
@@ -216,7 +217,7 @@ def _put_value(into: AnyValue, value: AttributeValue) -> None:
             into.array_value.values.add(string_value=_text(word))
 
 
-def _record(span: Span, resource: Mapping[str, AttributeValue], name: str, version: str, schema_url: str) -> SpanRecord:
+def _record(span: Any, resource: Mapping[str, AttributeValue], name: str, version: str, schema_url: str) -> SpanRecord:
     kind, status = span.kind, span.status
     return SpanRecord(
         trace_id=span.trace_id,
@@ -226,67 +227,19 @@ def _record(span: Span, resource: Mapping[str, AttributeValue], name: str, versi
         kind=_KINDS[kind] if 0 <= kind < len(_KINDS) else SpanKind.UNSPECIFIED,
         start_time_ns=span.start_time_unix_nano,
         end_time_ns=span.end_time_unix_nano,
-        attributes=attributes_of(span.attributes),
+        attributes=lean_attributes(span.attributes),
         resource=resource,
         scope_name=name,
         scope_version=version,
         status_code=StatusCode(status.code) if status.code in (0, 1, 2) else StatusCode.UNSET,
         status_message=status.message,
-        events=tuple(SpanEvent(e.time_unix_nano, e.name, attributes_of(e.attributes)) for e in span.events),
+        events=tuple(SpanEvent(e.time_unix_nano, e.name, lean_attributes(e.attributes)) for e in span.events),
         links=tuple(
-            SpanLink(to.trace_id, to.span_id, attributes_of(to.attributes), to.trace_state) for to in span.links
+            SpanLink(to.trace_id, to.span_id, lean_attributes(to.attributes), to.trace_state) for to in span.links
         ),
         trace_state=span.trace_state,
         schema_url=schema_url,
     )
-
-
-def attributes_of(pairs: Iterable[KeyValue]) -> dict[str, AttributeValue]:
-    """OTLP attributes as a record has them."""
-    out: dict[str, AttributeValue] = {}
-    for pair in pairs:
-        value = pair.value
-        # What is not zero tells its own type, and `WhichOneof` is the dearest call of decoding.
-        out[pair.key] = (
-            value.string_value or value.int_value or value.bool_value or value.double_value or value_of(value)
-        )
-    return out
-
-
-def value_of(value: AnyValue) -> AttributeValue:
-    """One OTLP value as a record has it; '' when there is none."""
-    match value.WhichOneof("value"):
-        case "string_value":
-            return value.string_value
-        case "bool_value":
-            return value.bool_value
-        case "int_value":
-            return value.int_value
-        case "double_value":
-            return value.double_value
-        case "array_value":
-            items = value.array_value.values
-            if all(item.WhichOneof("value") == "string_value" for item in items):
-                return tuple(item.string_value for item in items)
-        case "bytes_value":
-            return base64.b64encode(value.bytes_value).decode()
-        case "kvlist_value":
-            pass
-        case _:
-            return ""
-    return orjson.dumps(_plain(value)).decode()
-
-
-def _plain(value: AnyValue) -> Any:
-    match value.WhichOneof("value"):
-        case "array_value":
-            return [_plain(item) for item in value.array_value.values]
-        case "kvlist_value":
-            return {pair.key: _plain(pair.value) for pair in value.kvlist_value.values}
-        case None:
-            return None
-        case _:
-            return value_of(value)
 
 
 def _key(attributes: Mapping[str, AttributeValue]) -> tuple[Any, ...]:

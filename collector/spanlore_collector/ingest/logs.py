@@ -15,7 +15,8 @@ from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord as ProtobufLogRecord
 
-from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, read_json, value_of
+from spanlore.otlp.attributes import attributes_of, value_of
+from spanlore.otlp.codec import MalformedOtlpError, ids_to_base64, read_json
 from spanlore.otlp.json_items import Rejected, readable
 from spanlore.spans.record import AttributeValue
 from spanlore_collector.store.attributes import MAX_INT64, all_strings, string, strings

@@ -21,7 +21,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import (
     SummaryDataPoint,
 )
 
-from spanlore.otlp.codec import MalformedOtlpError, attributes_of, ids_to_base64, read_json
+from spanlore.otlp.attributes import attributes_of
+from spanlore.otlp.codec import MalformedOtlpError, ids_to_base64, read_json
 from spanlore.otlp.json_items import FAULTS, Rejected, readable
 from spanlore_collector.store.attributes import MAX_INT64, strings
 

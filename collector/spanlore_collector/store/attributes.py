@@ -69,13 +69,19 @@ def number(value: AttributeValue | None) -> int | None:
 
 def count(attributes: Attributes, key: str, most: int = 2**32 - 1) -> int:
     """A number from 0 to `most`, 0 when absent."""
-    found = number(attributes.get(key))
-    return 0 if found is None else min(max(found, 0), most)
+    value = attributes.get(key)
+    if value is None:
+        return 0
+    found = value if type(value) is int else number(value)
+    return 0 if found is None or found < 0 else min(found, most)
 
 
 def maybe(attributes: Attributes, key: str, most: int = MAX_INT64) -> int | None:
     """A number from 0 to `most`, None when absent or negative."""
-    found = number(attributes.get(key))
+    value = attributes.get(key)
+    if value is None:
+        return None
+    found = value if type(value) is int else number(value)
     return None if found is None or found < 0 else min(found, most)
 
 

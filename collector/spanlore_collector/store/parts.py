@@ -17,6 +17,8 @@ from spanlore.spans.record import AttributeValue
 from spanlore_collector.store.tables import ContentRow, PartRow
 
 _MAX_UINT16, _MAX_UINT32 = 2**16 - 1, 2**32 - 1
+_PLAIN = {"text": "content", "tool_call_response": "response"}
+"""Where parts that are plain text have it, by their type."""
 
 
 class Seat(Protocol):
@@ -151,7 +153,8 @@ def _add_list(out: Contents, direction: str, text: str, first_index: int) -> Non
 def _add_part(
     out: Contents, direction: str, data: dict[str, Any], message: int, index: int, role: str, finish: str
 ) -> None:
-    text = data.get("content") if data.get("type") == "text" else None
+    type_ = data.get("type")
+    text = data.get(_PLAIN[type_]) if type(type_) is str and type_ in _PLAIN else None
     out.add(
         direction,
         # Most parts are plain text, and it stands for itself.
