@@ -23,6 +23,8 @@ import lz4.frame
 import zstandard
 from clickhouse_cityhash.cityhash import CityHash128
 
+from spanlore.inflate import ANY, Inflater
+
 BLOCK_BYTES = 1024**2
 _LZ4, _ZSTD, _NONE = 0x82, 0x90, 0x02
 _HEADER = struct.Struct("<BII")
@@ -220,10 +222,9 @@ def decompress(data: bytes, encoding: str, most_bytes: int) -> bytes:
 
 
 def _inflated(data: bytes, most_bytes: int) -> bytes:
-    # 47: zlib tells gzip and zlib headers apart by itself.
-    inflater = zlib.decompressobj(47)
-    out = inflater.decompress(data, most_bytes)
-    return _ended(out, inflater.eof, most_bytes)
+    inflater = Inflater(ANY)
+    out = inflater.inflate_all(data, most_bytes - 1)
+    return _ended(out, inflater.is_finished, most_bytes)
 
 
 def _unbrotlied(data: bytes, most_bytes: int) -> bytes:

@@ -10,6 +10,8 @@ import zlib
 
 import orjson
 
+from spanlore.inflate import ANY, Inflater
+
 MAX_BODY_BYTES = 64 * 1024**2
 
 INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAVAILABLE = 3, 8, 14
@@ -37,20 +39,16 @@ def decompress(data: bytes, encoding: str, most_bytes: int = MAX_BODY_BYTES) -> 
         return data
     if encoding not in ("gzip", "deflate"):
         raise BadBodyError(f"Content-Encoding {encoding!r} is not supported; use gzip")
-    out = bytearray()
-    while data:
-        # 47: zlib tells gzip and zlib headers apart by itself. A gzip body may have several members.
-        inflater = zlib.decompressobj(47)
-        try:
-            out += inflater.decompress(data, most_bytes + 1 - len(out))
-        except zlib.error as error:
-            raise BadBodyError(f"the body is not {encoding}: {error}") from None
-        if len(out) > most_bytes:
-            raise BodyTooLargeError(f"the body decompresses to more than {most_bytes} bytes")
-        if not inflater.eof:
-            raise BadBodyError(f"the {encoding} body is cut off")
-        data = inflater.unused_data
-    return bytes(out)
+    inflater = Inflater(ANY)
+    try:
+        out = inflater.inflate_all(data, most_bytes)
+    except zlib.error as error:
+        raise BadBodyError(f"the body is not {encoding}: {error}") from None
+    if len(out) > most_bytes:
+        raise BodyTooLargeError(f"the body decompresses to more than {most_bytes} bytes")
+    if data and not inflater.is_finished:
+        raise BadBodyError(f"the {encoding} body is cut off")
+    return out
 
 
 def rpc_status(code: int, message: str, *, is_json: bool) -> bytes:

@@ -14,12 +14,11 @@ from typing import Final, Protocol
 import brotli
 import zstandard
 
+from spanlore.inflate import GZIP, GZIP_MAGIC, RAW, ZLIB, Inflater
+
 _ZSTD_PIECE_BYTES: Final = 512
 """Compressed bytes fed to zstd at once: it has no output limit, and 4 of them can become 128 KiB."""
-_ZLIB_PIECE_BYTES: Final = 16_384
-"""Compressed bytes fed to zlib at once: what lies behind a member's end is copied, for each of thousands of members."""
 
-_GZIP_WBITS: Final = 31
 _PLAIN: Final = (b'{"', b"[{", b"data:", b"event:")
 """How JSON and server-sent events begin; no encoding here begins so."""
 
@@ -97,36 +96,6 @@ def _inflate(inflater: _Inflater, data: bytes, name: str, max_bytes: int) -> tup
     return bytes(out), None if inflater.is_finished or not data else "truncated"
 
 
-class _Zlib:
-    """gzip with any number of members, zlib, and the raw deflate that some servers mean by `deflate`."""
-
-    def __init__(self, wbits: int) -> None:
-        self._wbits = wbits
-        self._state = zlib.decompressobj(wbits)
-        self._data, self._at = b"", 0
-
-    def inflate(self, data: bytes, room: int) -> bytes:
-        if data:
-            self._data, self._at = data, 0
-        while self._at < len(self._data) and (not self._state.eof or self._begins_next_member()):
-            piece = self._data[self._at : self._at + _ZLIB_PIECE_BYTES]
-            out = self._state.decompress(piece, room)
-            self._at += len(piece) - len(self._state.unconsumed_tail) - len(self._state.unused_data)
-            if out:
-                return out
-        return self._state.decompress(b"", room)
-
-    def _begins_next_member(self) -> bool:
-        if not self._data.startswith(b"\x1f\x8b", self._at):
-            return False
-        self._state = zlib.decompressobj(self._wbits)
-        return True
-
-    @property
-    def is_finished(self) -> bool:
-        return self._state.eof
-
-
 class _Brotli:
     def __init__(self) -> None:
         self._state = brotli.Decompressor()
@@ -168,20 +137,21 @@ class _Zstd:
 def _deflate_state(head: bytes) -> _Inflater:
     # RFC 1950: the low nibble of the first byte is 8, and the first two bytes are a multiple of 31.
     is_zlib = len(head) == 2 and head[0] & 0x0F == 8 and int.from_bytes(head) % 31 == 0
-    return _Zlib(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
+    # The magic is gzip's: one stream, and what follows it is left out.
+    return Inflater(ZLIB if is_zlib else RAW, GZIP_MAGIC)
 
 
 _INFLATERS: Final[dict[str, Callable[[bytes], _Inflater]]] = {
-    "gzip": lambda head: _Zlib(_GZIP_WBITS),
-    "x-gzip": lambda head: _Zlib(_GZIP_WBITS),
+    "gzip": lambda head: Inflater(GZIP, GZIP_MAGIC),
+    "x-gzip": lambda head: Inflater(GZIP, GZIP_MAGIC),
     "deflate": _deflate_state,
     "br": lambda head: _Brotli(),
     "zstd": lambda head: _Zstd(),
 }
 
 _DEFLATERS: Final[dict[str, Callable[[bytes], bytes]]] = {
-    "gzip": lambda data: zlib.compress(data, 1, _GZIP_WBITS),
-    "x-gzip": lambda data: zlib.compress(data, 1, _GZIP_WBITS),
+    "gzip": lambda data: zlib.compress(data, 1, GZIP),
+    "x-gzip": lambda data: zlib.compress(data, 1, GZIP),
     "deflate": lambda data: zlib.compress(data, 1),
     "br": lambda data: bytes(brotli.compress(data, quality=3)),
     "zstd": lambda data: zstandard.ZstdCompressor(level=3).compress(data),

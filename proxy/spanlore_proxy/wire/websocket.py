@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from spanlore.inflate import RAW, Inflater
+
 TEXT: Final = 1
 BINARY: Final = 2
 CLOSE: Final = 8
@@ -117,7 +119,7 @@ class MessageReader:
         self._is_deflated = is_deflated
         self._max_bytes = max_bytes
         self._buffer = bytearray()
-        self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+        self._inflater = Inflater(RAW)
         self._fragments: list[bytes] = []
         self._fragments_bytes = 0
         self._opcode: int | None = None
@@ -194,17 +196,13 @@ class MessageReader:
             self._opcode, self._is_compressed = frame.opcode, frame.is_compressed
 
     def _inflated(self, data: bytes) -> bytes:
-        out, rest = b"", data + _DEFLATE_TAIL
         try:
-            while rest:
-                out += self._inflater.decompress(rest, self._max_bytes + 1 - len(out))
-                if len(out) > self._max_bytes:
-                    raise WebSocketError("a message that is too large when inflated")
-                rest = self._inflater.unused_data
-                if self._inflater.eof:  # a sender may end its stream and begin another
-                    self._inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+            # A sender may end its stream and begin another.
+            out = self._inflater.inflate_all(data + _DEFLATE_TAIL, self._max_bytes)
         except zlib.error as fault:
             raise WebSocketError(f"not deflated: {fault}") from fault
+        if len(out) > self._max_bytes:
+            raise WebSocketError("a message that is too large when inflated")
         return out
 
 

@@ -92,6 +92,15 @@ def test_bodies_of_requests(encoding: str) -> None:
             decompress(cut, encoding, MOST)
 
 
+def test_members_of_gzip() -> None:
+    """All of them are read, thousands of empty ones in between, and what is too much over all of them is refused."""
+    body = gzip.compress(TEXT) + gzip.compress(b"") * 20_000 + gzip.compress(TEXT)
+
+    assert decompress(body, "gzip", MOST) == TEXT * 2
+    with pytest.raises(CompressionError, match="more than"):
+        decompress(body, "gzip", len(TEXT) * 2 - 1)
+
+
 def test_an_unknown_encoding_is_refused() -> None:
     """With what to use instead."""
     with pytest.raises(CompressionError, match="use gzip"):
