@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -113,7 +114,8 @@ class DaemonLock:
             DaemonRunningError: another daemon holds it.
         """
         paths.ensure()
-        self._file = _lock_file(paths).open("ab")
+        self._path = _lock_file(paths)
+        self._file = self._path.open("ab")
         end = time.monotonic() + patience_s
         while True:
             try:
@@ -126,6 +128,17 @@ class DaemonLock:
                     self._file.close()
                     raise DaemonRunningError from None
                 time.sleep(0.02)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether its file still is the one in the state directory. Not so once that was deleted, made anew or not:
+        the daemon holds a lock that nobody sees then."""
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True  # it can't be told now
 
     def release(self) -> None:
         self._file.close()

@@ -6,7 +6,9 @@ A taken one is told with its holder and the setting to change.
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import psutil
@@ -20,6 +22,10 @@ BACKLOG: Final = 1024
 
 class PortTakenError(OSError):
     """A configured port is held by another process. The message says which, by whom, and what to set."""
+
+    def __init__(self, message: str, port: int) -> None:
+        super().__init__(message)
+        self.port = port
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ def _bind(port: int, setting: str) -> socket.socket:
             made.listen(1)
     except OSError as error:
         made.close()
-        raise PortTakenError(_taken(port, setting, error)) from None
+        raise PortTakenError(_taken(port, setting, error), port) from None
     return made
 
 
@@ -86,13 +92,32 @@ def _taken(port: int, setting: str, error: OSError) -> str:
 
 def holder_of(port: int) -> str:
     """`pid 123 (name)` of the process that listens there; '' where the system doesn't tell."""
+    with suppress(psutil.Error):
+        for holder in _holders(port):
+            return f"pid {holder.pid} ({holder.name()})"
+    return ""
+
+
+def is_left_behind(port: int, state_dir: Path) -> bool:
+    """Whether a process of a daemon of this very state directory listens there. Asked by who holds the directory's
+    lock, it is one whose directory was deleted."""
+    for holder in _holders(port):
+        with suppress(psutil.Error):
+            if holder.environ().get("SPANLORE_STATE_DIR") == str(state_dir):
+                return True
+    return False
+
+
+def _holders(port: int) -> list[psutil.Process]:
     try:
-        for connection in psutil.net_connections("tcp4"):
+        return [
+            psutil.Process(connection.pid)
+            for connection in psutil.net_connections("tcp4")
             # An unbound socket has an empty address.
-            here = connection.laddr.port if connection.laddr else 0
-            if connection.status == psutil.CONN_LISTEN and here == port and connection.pid:
-                return f"pid {connection.pid} ({psutil.Process(connection.pid).name()})"
+            if connection.status == psutil.CONN_LISTEN
+            and (connection.laddr.port if connection.laddr else 0) == port
+            and connection.pid
+        ]
     except (psutil.Error, OSError):
         # macOS tells other processes' sockets only to root.
-        pass
-    return ""
+        return []

@@ -29,7 +29,7 @@ from spanlore_proxy.launch.ca import ensure_ca
 from spanlore_proxy.launch.child import Child, Program
 from spanlore_proxy.launch.daemon import ChildState, Daemon, DaemonLock, settings_digest, write_daemon
 from spanlore_proxy.launch.ports import HOST, Ports
-from spanlore_proxy.launch.runs import prune_runs
+from spanlore_proxy.launch.runs import Run, is_running, live_runs, prune_runs
 
 START_DEADLINE_S: Final = 60.0
 """From spawning to all answering. About 3 s on an idle machine; the rest is for loaded ones. It begins anew with each
@@ -40,7 +40,8 @@ LEFTOVER_PATIENCE_S: Final = 12.0
 """The leash takes up to 8 s to end the processes of a supervisor that was killed."""
 
 KEEP_S: Final = 1.0
-"""How often it is looked whether the token's file is what it was."""
+"""How often it is looked whether the token's file and the state directory are what they were."""
+PROXY: Final = "proxy"
 WEB: Final = "web"
 """The process whose port is `web.port`."""
 WEB_TRIES: Final = 200
@@ -73,7 +74,7 @@ def programs(paths: Paths, ports: Ports) -> list[Program]:
     return [
         Program("collector", "spanlore_collector", environment=environment),
         Program(
-            "proxy",
+            PROXY,
             "spanlore_proxy",
             ("--listen-fd", str(descriptor)),
             pass_fds=(descriptor,),
@@ -115,6 +116,7 @@ class Supervisor:
         self._children: list[Child] = []
         self._stop = asyncio.Event()
         self._is_up = False
+        self._runs: list[Run] = []
 
     async def run(self, on_up: Callable[[Daemon], None] = lambda daemon: None) -> None:
         """Runs until SIGTERM, SIGINT or SIGHUP.
@@ -133,19 +135,32 @@ class Supervisor:
             prune_runs(self._paths, time.time_ns())
             ensure_ca(self._paths)
             self._paths.opening_file.unlink(missing_ok=True)
-            self._ports = port_settling.settle(self._settings, self._listening)
+            self._ports = await self._settled()
             try:
-                await self._serve(on_up)
+                await self._serve(on_up, lock)
             finally:
                 await self._end_all()
                 self._ports.proxy.close()
-                self._paths.daemon_file.unlink(missing_ok=True)
+                if lock.is_in_place:
+                    self._paths.daemon_file.unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Ends `run` in order."""
         self._stop.set()
 
-    async def _serve(self, on_up: Callable[[Daemon], None]) -> None:
+    async def _settled(self) -> Ports:
+        """The ports; those of a daemon whose state directory was deleted are free in a moment."""
+        end = time.monotonic() + LEFTOVER_PATIENCE_S
+        while True:
+            try:
+                return port_settling.settle(self._settings, self._listening)
+            except port_settling.PortTakenError as error:
+                is_ours = port_settling.is_left_behind(error.port, self._paths.state_dir)
+                if not is_ours or time.monotonic() > end:
+                    raise
+            await asyncio.sleep(0.2)
+
+    async def _serve(self, on_up: Callable[[Daemon], None], lock: DaemonLock) -> None:
         assert self._ports is not None
         self._children = [
             Child(program, self._paths.log_dir, self._write) for program in self._programs(self._paths, self._ports)
@@ -154,21 +169,61 @@ class Supervisor:
             child.start()
         health = asyncio.create_task(self._wait_for_health(self._ports))
         stopping = asyncio.create_task(self._stop.wait())
-        keeping = asyncio.create_task(_keep_token(self._paths, self._paths.token()))
+        keeping = asyncio.create_task(self._keep(lock, self._paths.token()))
         try:
-            await asyncio.wait([health, stopping], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([health, stopping, keeping], return_when=asyncio.FIRST_COMPLETED)
             if health.done():
                 health.result()
                 self._is_up = True
                 self._write()
                 on_up(self._daemon())
                 log.info("up: proxy %s, collector %s", self._ports.proxy_port, self._ports.collector)
-            await stopping
+            await asyncio.wait([stopping, keeping], return_when=asyncio.FIRST_COMPLETED)
+            if keeping.done():
+                await self._outlive(stopping)
             log.info("stopping")
         finally:
             for task in (health, stopping, keeping):
                 task.cancel()
             await asyncio.gather(health, stopping, keeping, return_exceptions=True)
+
+    async def _keep(self, lock: DaemonLock, token: str) -> None:
+        """Puts the token back as long as the state directory is ours; returns when it is gone.
+
+        A token whose file was removed would be made anew by the next process or command that needs one, and refused by
+        those that run already.
+        """
+        seen_ns = 0
+        while lock.is_in_place:
+            with suppress(OSError):
+                self._paths.put_back(token)
+                changed_ns = self._paths.runs_dir.stat().st_mtime_ns
+                if changed_ns != seen_ns:
+                    seen_ns, self._runs = changed_ns, live_runs(self._paths)
+            await asyncio.sleep(KEEP_S)
+
+    async def _outlive(self, stopping: asyncio.Task[bool]) -> None:
+        """The state directory was deleted: what would write there ends. The proxy passes on what agents say as long as
+        any is at work, since they know no other way, and its port is free then."""
+        self._is_up = False
+        log.error("the state directory %s was deleted: nothing is kept any more, ending", self._paths.state_dir)
+        for child in reversed(self._children):
+            if child.program.name != PROXY:
+                await child.stop()
+        while not stopping.done() and self._has_agents():
+            await asyncio.wait([stopping], timeout=KEEP_S)
+
+    def _has_agents(self) -> bool:
+        if any(is_running(run.pid, run.created_at_ns) for run in self._runs):
+            return True
+        assert self._ports is not None
+        pids = [child.state.pid for child in self._children if child.program.name == PROXY]
+        try:
+            found = [one for pid in pids if pid for one in psutil.Process(pid).net_connections("tcp4")]
+        except psutil.Error:
+            return False
+        port = self._ports.proxy_port
+        return any(one.status == psutil.CONN_ESTABLISHED and one.laddr.port == port for one in found)
 
     async def _end_all(self) -> None:
         # The reverse of starting.
@@ -271,15 +326,6 @@ async def end_leftovers(children: Sequence[ChildState], patience_s: float = LEFT
         log.warning("killing pid %s, left behind by a daemon that was killed", process.pid)
         with suppress(psutil.Error):
             process.kill()
-
-
-async def _keep_token(paths: Paths, token: str) -> None:
-    """A token whose file was removed would be made anew by the next process or command that needs one, and refused by
-    those that run already."""
-    while True:
-        with suppress(OSError):
-            paths.put_back(token)
-        await asyncio.sleep(KEEP_S)
 
 
 def _progress(paths: Paths) -> tuple[opening.Opening, int] | None:

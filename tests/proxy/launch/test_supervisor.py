@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -19,7 +21,8 @@ from spanlore.settings import Paths, Settings
 from spanlore_proxy.launch.child import Program
 from spanlore_proxy.launch.daemon import Daemon, DaemonRunningError, last_daemon, running_daemon
 from spanlore_proxy.launch.ports import Ports, PortTakenError
-from spanlore_proxy.launch.supervisor import StartError, Supervisor, answers
+from spanlore_proxy.launch.runs import new_run, write_run
+from spanlore_proxy.launch.supervisor import KEEP_S, StartError, Supervisor, answers
 
 TESTS = Path(__file__).parents[2]
 FREE = Settings.model_validate(
@@ -141,6 +144,89 @@ async def test_the_token_is_put_back(paths: Paths) -> None:
         assert paths.token_file.stat().st_mode & 0o777 == 0o600
 
     await with_daemon(Supervisor(FREE, paths, stand_ins), use)
+
+
+@pytest.mark.parametrize("made_anew", [False, True], ids=["gone", "made anew"])
+async def test_a_state_directory_that_is_deleted_ends_the_daemon(
+    paths: Paths, made_anew: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Within seconds, with a word in the log and all ports free; what somebody else has put there stays."""
+    up: asyncio.Queue[Daemon] = asyncio.Queue()
+    task = asyncio.create_task(Supervisor(FREE, paths, stand_ins).run(up.put_nowait))
+    daemon = await asyncio.wait_for(up.get(), 60)
+    shutil.rmtree(paths.state_dir)
+    if made_anew:
+        paths.ensure()
+        paths.daemon_file.write_text("of another daemon")
+        paths.token_file.write_text("another token")
+
+    await asyncio.wait_for(task, 60)
+
+    assert "was deleted" in caplog.text
+    assert not any(is_alive(process.pid) for process in daemon.processes)
+    assert not await answers(daemon.collector_port)
+    if made_anew:
+        assert paths.daemon_file.read_text() == "of another daemon"
+        assert paths.token_file.read_text() == "another token"
+    else:
+        assert not paths.daemon_file.exists()
+
+
+async def test_an_agent_at_work_keeps_its_proxy_without_a_state_directory(paths: Paths) -> None:
+    """What would write there ends; the proxy goes on for who is connected or was started by `run`, and ends then."""
+    up: asyncio.Queue[Daemon] = asyncio.Queue()
+    task = asyncio.create_task(Supervisor(FREE, paths, stand_ins).run(up.put_nowait))
+    daemon = await asyncio.wait_for(up.get(), 60)
+    pids = {process.name: process.pid for process in daemon.processes}
+    agent = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    try:
+        write_run(paths, new_run("an-agent", paths.config_dir, agent.pid, time.time_ns()))
+        await asyncio.sleep(2 * KEEP_S + 0.5)
+        shutil.rmtree(paths.state_dir)
+        await until(lambda: not is_alive(pids["collector"]) and not is_alive(pids["extractor"]))
+        await asyncio.sleep(2 * KEEP_S)
+
+        assert is_alive(pids["proxy"]) and not task.done()
+        assert await answers(daemon.proxy_port)
+    finally:
+        agent.kill()
+        await agent.wait()
+    await asyncio.wait_for(task, 60)
+    assert not is_alive(pids["proxy"])
+
+
+async def test_ports_of_a_daemon_whose_directory_was_deleted_are_waited_for(paths: Paths) -> None:
+    """`up` just after the directory was deleted: the new daemon comes up on the same ports as soon as they are free."""
+    up: asyncio.Queue[Daemon] = asyncio.Queue()
+    first = asyncio.create_task(Supervisor(FREE, paths, with_state_dir).run(up.put_nowait))
+    old = await asyncio.wait_for(up.get(), 60)
+    shutil.rmtree(paths.state_dir)
+    same = Settings.model_validate(
+        {
+            "proxy": {"port": old.proxy_port},
+            "collector": {"port": old.collector_port, "clickhouse_port": old.clickhouse_port},
+            "web": {"port": 0},
+        }
+    )
+
+    def use(new: Daemon) -> None:
+        assert (new.proxy_port, new.collector_port) == (old.proxy_port, old.collector_port)
+
+    await with_daemon(Supervisor(same, paths, with_state_dir), use)
+    await asyncio.wait_for(first, 60)
+
+
+def with_state_dir(paths: Paths, ports: Ports) -> list[Program]:
+    """The stand-ins, which know their state directory as the real processes do."""
+    environment = {**ENVIRONMENT, "SPANLORE_STATE_DIR": str(paths.state_dir)}
+    return [replace(program, environment=environment) for program in stand_ins(paths, ports)]
+
+
+async def until(holds: Callable[[], bool], patience_s: float = 60) -> None:
+    """Waits for it."""
+    async with asyncio.timeout(patience_s):
+        while not holds():  # noqa: ASYNC110 - of processes, which set no event
+            await asyncio.sleep(0.05)
 
 
 async def test_one_daemon_a_user(paths: Paths) -> None:
