@@ -244,6 +244,37 @@ def test_live_while_it_runs(browser: Browser, told: Told) -> None:
         expect(page.locator(f"#s-{first}")).to_have_class(re.compile(r"\bon\b"))
 
 
+def test_a_live_page_tells_that_it_is_not_told(browser: Browser, told: Told) -> None:
+    """While nobody answers; and one whose login has ended asks for it, instead of showing that page in a corner."""
+    teller = Teller("5e551011-cccc-4000-8000-000000000010", time.time_ns() - 30 * 10**9).turn("Tidy up.")
+    teller.ask("First.")
+    assert told[0].post_spans(teller.spans).status == 200
+    with visiting(browser, told[1].login_url) as visitor:
+        page = visitor.page
+        page.goto(f"{told[1].url}/sessions/{teller.session_id}")
+        expect(page.locator("[data-live]")).to_have_text("live")
+        page.context.set_offline(True)
+        expect(page.locator("[data-live]")).to_contain_text("no answer", timeout=15_000)
+        page.context.set_offline(False)
+        expect(page.locator("[data-live]")).to_have_text("live", timeout=15_000)
+        visitor.troubles.clear()  # the browser's own words for being offline
+        page.context.clear_cookies()
+        expect(page.locator("input[name=token]")).to_be_visible(timeout=15_000)
+
+
+def test_on_paper(browser: Browser, told: Told) -> None:
+    """Dark ink, also of a dark page, and nothing that only a screen can do."""
+    with visiting(browser, told[1].login_url, dark=True) as visitor:
+        visitor.page.emulate_media(media="print")
+        for name in ("sessions", "session", "memory"):
+            visitor.page.goto(told[1].url + PAGES[name])
+            ink = visitor.page.evaluate("getComputedStyle(document.querySelector('h1')).color")
+            shoot(visitor.page, f"{name}-print")
+
+            expect(visitor.page.locator("header.top")).to_be_hidden()
+            assert sum(map(int, re.findall(r"\d+", ink))) < 200, name
+
+
 def test_the_theme_is_kept(browser: Browser, told: Told) -> None:
     """Chosen once, it stands on every page, whatever the system says."""
     with visiting(browser, told[1].login_url) as visitor:

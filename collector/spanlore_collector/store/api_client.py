@@ -14,7 +14,7 @@ import urllib3
 from spanlore.memory.memory import Memory, Status, memory_from_json
 from spanlore.memory.operations import Operation, operation_to_json
 from spanlore.settings import Paths, Settings
-from spanlore_collector.store.client import StoreUnavailableError
+from spanlore_collector.store.client import StoreUnavailableError, not_answering
 from spanlore_collector.store.reader import Reader
 
 
@@ -98,10 +98,7 @@ class MemoryClient:
         try:
             answer = self._pool.request(method, self._base_url + path, body=body, headers=headers)
         except urllib3.exceptions.HTTPError as error:
-            raise StoreUnavailableError(
-                f"the collector does not answer at {self._base_url}: {error}. "
-                "Is the daemon running? `spanlore status` tells, `spanlore up` starts it."
-            ) from error
+            raise not_answering("the collector", self._base_url, error) from error
         if answer.status == 404 and or_none:
             return None
         if answer.status >= 400:

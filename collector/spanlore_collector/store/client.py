@@ -18,8 +18,10 @@ Facts about chDB that shape everything here (chDB 4.4, engine 26.9; measured, se
 from __future__ import annotations
 
 import fcntl
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import clickhouse_connect
@@ -54,12 +56,25 @@ ENGINE_SETTINGS = {
 """Of the embedded engine."""
 
 
+_SYSTEM_WORDS: Final = re.compile(r"\[Errno -?\d+\] ([^'\")\]]+)")
+
+
 class StoreLockedError(RuntimeError):
     """Another process has the embedded store open."""
 
 
 class StoreUnavailableError(RuntimeError):
     """The store, or the daemon that owns it, can't be reached. The message says what to do."""
+
+
+def not_answering(what: str, url: str, error: Exception) -> StoreUnavailableError:
+    """What is told of a server that does not answer: the reason in the system's words, not the library's."""
+    found = _SYSTEM_WORDS.search(str(error))
+    reason = found[1].strip().lower() if found else "no answer in time" if "timed out" in str(error) else str(error)
+    return StoreUnavailableError(
+        f"{what} does not answer at {url} ({reason[:300]}). "
+        "Is the daemon running? `spanlore status` tells, `spanlore up` starts it."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import clickhouse_connect
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError, Error
 
-from spanlore_collector.store.client import DATABASE, StoreUnavailableError
+from spanlore_collector.store.client import DATABASE, StoreUnavailableError, not_answering
 
 __all__ = ["QueryFailedError", "Reader", "StoreUnavailableError"]
 
@@ -85,7 +85,4 @@ class Reader:
 
     def _unavailable(self, error: Exception) -> StoreUnavailableError:
         parts = urlsplit(self._url)
-        return StoreUnavailableError(
-            f"the store does not answer at {parts.scheme}://{parts.hostname}:{parts.port}: {str(error)[:300]}. "
-            "Is the daemon running? `spanlore status` tells, `spanlore up` starts it."
-        )
+        return not_answering("the store", f"{parts.scheme}://{parts.hostname}:{parts.port}", error)

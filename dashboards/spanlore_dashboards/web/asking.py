@@ -18,14 +18,18 @@ from spanlore_collector.store.reader import Reader
 
 THREADS: Final = 3
 """The ClickHouse interface has four sessions; one is left for others."""
+PATIENCE_S: Final = 35.0
+"""A query may take 30 s (`reader_settings`). A collector that is stopped, or on a disk that hangs, answers never."""
 
 
 class Asking:
     """Runs a question in a thread. For the loop's thread only."""
 
-    def __init__(self, settings: Settings, paths: Paths) -> None:
+    def __init__(self, settings: Settings, paths: Paths, patience_s: float = PATIENCE_S) -> None:
+        """`patience_s`: how long a question is waited for."""
         self._settings = settings
         self._paths = paths
+        self._patience_s = patience_s
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="asking")
         self._local = threading.local()
 
@@ -33,7 +37,7 @@ class Asking:
         """What the question finds in the store.
 
         Raises:
-            StoreUnavailableError: the daemon is away.
+            StoreUnavailableError: the daemon is away, or does not answer.
             QueryFailedError: the store refuses the query.
         """
         return await self._ask(lambda reader, _: question(reader))
@@ -57,7 +61,13 @@ class Asking:
                 del self._local.connections
                 raise
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        try:
+            async with asyncio.timeout(self._patience_s):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        except TimeoutError as error:
+            raise StoreUnavailableError(
+                f"the store has not answered for {self._patience_s:.0f} s: it is busy or hangs; see `spanlore status`."
+            ) from error
 
     def _connections(self) -> tuple[Reader, MemoryClient]:
         found: tuple[Reader, MemoryClient] | None = getattr(self._local, "connections", None)

@@ -11,7 +11,7 @@ from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_dashboards.web import health
 from spanlore_dashboards.web.costs import CostFilter, by_day, read_costs, today
 from spanlore_dashboards.web.searching import SearchFilter, search
-from spanlore_dashboards.web.site import Site, asked
+from spanlore_dashboards.web.site import TRY_AGAIN_S, Site, asked
 
 WEEK_NS: Final = 7 * 86_400 * 10**9
 PERIODS: Final = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"), (3650, "All time"))
@@ -76,6 +76,9 @@ class BoardPages:
             )
         except StoreUnavailableError as error:
             values["trouble"] = str(error)
-        return await self._site.page(
+        answer = await self._site.page(
             "health.html", "health", processes=processes, drop_names=health.DROPS, reasons=health.REASONS, **values
         )
+        if values["trouble"]:
+            answer.headers["Refresh"] = str(TRY_AGAIN_S)
+        return answer

@@ -18,11 +18,10 @@ from spanlore_dashboards.web.guard import API, guard, is_logged_in, log_in, prob
 from spanlore_dashboards.web.memory_pages import MemoryPages
 from spanlore_dashboards.web.rendering import asset, static_files
 from spanlore_dashboards.web.session_pages import SessionPages
-from spanlore_dashboards.web.site import Site
+from spanlore_dashboards.web.site import TRY_AGAIN_S, Site
 
 HOST: Final = "127.0.0.1"
 MAX_BODY_BYTES: Final = 64 * 1024
-TRY_AGAIN_S: Final = 3
 
 _OWN_PAGE: Final = re.compile(r"/(?![/\\])[^\x00-\x20\x7f]*")
 """A path on this host. No control characters: a browser leaves tabs and line ends out, and `/<tab>/x` becomes `//x`."""

@@ -27,6 +27,8 @@ NAVIGATION: Final = (
     ("cost", "Cost", "/cost"),
     ("health", "Health", "/health"),
 )
+TRY_AGAIN_S: Final = 3
+"""A page that found nobody to ask is loaded again."""
 
 
 class Site:

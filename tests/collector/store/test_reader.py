@@ -10,6 +10,7 @@ import pytest
 from clickhouse_connect.driver.client import Client
 
 from spanlore_collector.bench.sample import sample_spans
+from spanlore_collector.store.api_client import MemoryClient
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.inserting import Inserter
 from spanlore_collector.store.reader import QueryFailedError, Reader, StoreUnavailableError
@@ -119,6 +120,17 @@ def test_a_query_that_is_wrong_is_told(collector: CollectorProcess) -> None:
     """The engine's message, not a stack of the driver's."""
     with Reader(collector.clickhouse_url, collector.token) as reader, pytest.raises(QueryFailedError, match="nowhere"):
         reader.rows("SELECT * FROM nowhere")
+
+
+def test_whose_connection_is_refused_is_told_in_the_systems_words() -> None:
+    """Not in those of the libraries, which name each other."""
+    reader, api = Reader("http://127.0.0.1:1"), MemoryClient("http://127.0.0.1:1", "x")
+    for what, ask in (("store", lambda: reader.rows("SELECT 1")), ("collector", api.status)):
+        with pytest.raises(StoreUnavailableError) as told:
+            ask()
+        assert str(told.value).startswith(
+            f"the {what} does not answer at http://127.0.0.1:1 (connection refused). Is the"
+        )
 
 
 @pytest.mark.parametrize("what", ["token", "port"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,19 @@ async def test_questions_run_side_by_side(web_collector: CollectorProcess) -> No
 
     assert [rows[0]["n"] for rows in found] == list(range(6))
     assert status["store"]["kind"] == "chdb"
+
+
+async def test_a_store_that_hangs_is_not_waited_for(web_collector: CollectorProcess) -> None:
+    """It takes the connection and says nothing: whoever asked is told, and asks again."""
+    ports = {"collector_port": web_collector.port, "clickhouse_port": web_collector.clickhouse_port}
+    web_collector.paths.daemon_file.write_text(json.dumps(ports))
+    asking = Asking(Settings(), web_collector.paths, patience_s=0.2)
+    ends = threading.Event()
+
+    with pytest.raises(StoreUnavailableError, match="not answered"):
+        await asking.read(lambda _: ends.wait(60))
+    ends.set()
+    asking.close()
 
 
 async def test_the_daemon_may_come_later(tmp_path: Path, web_collector: CollectorProcess) -> None:

@@ -16,7 +16,7 @@ def test_without_a_daemon(tmp_path: Path) -> None:
         assert (page.status, page.headers["Refresh"]) == (503, "3")
         assert "spanlore up" in page.body.decode()
         assert (answer.status, "spanlore up" in answer.json()["message"]) == (503, True)
-        assert health.status == 200
+        assert (health.status, health.headers["Refresh"]) == (200, "3")
         assert site.send("GET", "/healthz").json() == {"status": "ok"}
         assert site.stop() == 0
 

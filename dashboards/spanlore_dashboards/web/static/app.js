@@ -5,6 +5,14 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
 
+  // A login that has ended leads to its page, which is no piece of this one.
+  const ask = async (address, options) => {
+    const answer = await fetch(address, options);
+    if (!answer.redirected) return answer;
+    location.reload();
+    throw new Error("logged out");
+  };
+
   // --- theme, help, copying -----------------------------------------------------------------------------------
   const switchTheme = () => {
     const root = document.documentElement;
@@ -76,7 +84,7 @@
     const fields = places.map((place) => place.dataset.later.split("?")[1]).join("&");
     const [kind] = places[0].dataset.later.split("?");
     try {
-      const answer = await fetch(`${places[0].closest("[data-base]").dataset.base}/${kind}?${fields}`);
+      const answer = await ask(`${places[0].closest("[data-base]").dataset.base}/${kind}?${fields}`);
       if (!answer.ok) return false;
       const made = document.createElement("template");
       made.innerHTML = await answer.text();
@@ -120,7 +128,7 @@
     mark(span);
     let html = "";
     try {
-      const answer = await fetch(`${timeline.dataset.base}/spans/${encodeURIComponent(span)}`);
+      const answer = await ask(`${timeline.dataset.base}/spans/${encodeURIComponent(span)}`);
       html = answer.ok ? await answer.text() : "";
     } catch { /* the daemon is away; the row is still marked, and another click tries again */ }
     if (mine !== asked || !html) return;
@@ -192,17 +200,24 @@
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     watch();
   };
+  const tellAway = (isAway) => {
+    const chip = $("[data-live]");
+    if (!chip || chip.classList.contains("away") === isAway) return;
+    chip.classList.toggle("away", isAway);
+    chip.textContent = isAway ? "no answer, trying again" : "live";
+  };
   const poll = async () => {
     if (document.hidden) return;
     try {
-      const answer = await fetch(timeline.dataset.url, { headers: etag ? { "If-None-Match": etag } : {}, cache: "no-store" });
+      const answer = await ask(timeline.dataset.url, { headers: etag ? { "If-None-Match": etag } : {}, cache: "no-store" });
+      tellAway(![200, 304].includes(answer.status));
       if (answer.status !== 200) return;
       const isFirst = etag === "";
       etag = answer.headers.get("ETag") ?? "";
       const html = await answer.text();
       if (!isFirst || !$("section.turn", timeline)) { exchange(html); document.body.dataset.updated = Date.now(); }
       else if (html.includes("data-sum")) exchange(html);
-    } catch { /* the daemon restarts; the next look tells */ }
+    } catch { tellAway(true); /* the daemon restarts; the next look tells */ }
   };
   if (timeline && ($("[data-live]") || !$("section.turn", timeline))) setInterval(poll, POLL_MS);
 
