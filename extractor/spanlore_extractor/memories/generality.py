@@ -32,7 +32,7 @@ _DIRECTIVE: Final = re.compile(
 )
 _WISH: Final = re.compile(
     r"\b(?:make sure|ensure|remember|needs? to|has to|have to|it would be|"
-    r"should(?! (?:not|never|stick|use|keep|follow|avoid|prefer|only)\b))\b",
+    r"should(?! (?:not|never|stick|use|keep(?! in mind)|follow|avoid|prefer|only)\b))\b",
     re.I,
 )
 """What is as likely to be asked of the program being built as of the agent."""
@@ -60,7 +60,7 @@ _ABOUT_NOW: Final = re.compile(
     r"be|do|like|use|keep) (?:it|this|that|them|these|those)\b(?! \w+)|\bremove it\b|"
     r"\b(?:do not|don'?t) \w+ (?:it|this|that|them)\b(?! \w+)|\b(?:high|medium|low|critical) severity\b|"
     r"\b(?:this|that|it|them) (?:in|out|up|down|back|away|off)\b(?! \w+)|"
-    r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b|"
+    r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b|\b(?:option|approach|variant|alternative|proposal) (?:\d|[A-Da-d]\b)|"
     r"^\W*(?:if|when|once|instead of|rather than|still)\b|\bsomething like\b|\bstill (?:reads|looks|says|points)\b|"
     r"^\W*no [\w' -]{1,60}\b(?:found|available|specified|detected|reported)\b",
     re.I,
@@ -91,7 +91,12 @@ _OUTSIDE: Final = re.compile(r"(?:^|[\s/'\"])\.\./")
 _IDENTIFIER: Final = re.compile(r"(?=.{6,60}$)[A-Za-z_]\w*(?:[a-z0-9][A-Z]|\w_\w)\w*")
 """A name that somebody made up: two words in one."""
 _TEST_FILE: Final = re.compile(r"(?:^|/)tests?/|_test\.\w+$|\.(?:test|spec)\.\w+$|(?:^|/)test_[^/]+$", re.I)
-_ONE_TIME: Final = re.compile(r"\brm\s+-\w*[rf]|\bgit (?:add|stash|reset|checkout|restore|rebase|cherry-pick|revert)\b")
+_ONE_TIME: Final = re.compile(
+    r"\brm\s+-\w*[rf]|\bgit (?:add|stash|reset|checkout|restore|rebase|cherry-pick|"
+    r"revert|read-tree|update-index|update-ref|gc|fsck|prune|repack|clean)\b"
+)
+_OWN_PROGRAM: Final = re.compile(r"\bposix_spawn\b|\bspawn \S+ E[A-Z]{3,}\b", re.I)
+"""The agent's own program was replaced or moved while it ran: a matter of one machine and moment."""
 _WORK: Final = frozenset(
     {"test_failure", "assertion", "lint", "type_error", "syntax_error", "format", "merge_conflict"}
 )
@@ -129,6 +134,8 @@ def is_of_one_session(candidate: Candidate) -> str:
         return "about a path outside of the repository"
     if candidate.kind is Kind.DEAD_END:
         return "a failure of code being worked on" if candidate.trigger.error_class in _WORK else ""
+    if candidate.kind is Kind.HARNESS and _OWN_PROGRAM.search(candidate.error_line):
+        return "the agent's own program was not there at that moment"
     if _SAYS_ITSELF.search(candidate.error_line):
         return "trivial: the failure says what is wrong, or nothing at all"
     done = candidate.worked if candidate.kind is Kind.ENVIRONMENT else candidate.failed

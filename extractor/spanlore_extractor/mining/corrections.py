@@ -58,7 +58,9 @@ _PRAISE: Final = re.compile(
 )
 _WORKS_NOW: Final = re.compile(r"\b(?:now (?:it |this |that )?works|works now|looks good now|all good)\b", re.I)
 _OWN_DOING: Final = re.compile(
-    START + r"(?:actually(?!,? (?:no|don'?t|do not|stop|wait)\b)"
+    START + r"(?:wrong (?:window|chat|tab|terminal|button|channel|thread|paste|session)\b|"
+    r"actually(?!,? (?:no|don'?t|do not|stop|wait)\b)(?!,? (?:the|it'?s|that|this|our) [^.!?\n]{0,60}\b(?:is|are|has|"
+    r"needs?|lives?)\b)"
     r"(?![^.!?\n]*(?:,|\w) not (?:in |on |at |the |a )*[\w`./-]+\W*$)\b|"
     r"sorry\b(?!.*\blet'?s not\b)|my bad|my mistake|oops|"
     r"i (?:already|just|have|had|did|removed|fixed|changed|reverted|undid)\b"
@@ -85,29 +87,34 @@ _CARRY_ON: Final = re.compile(
     re.I,
 )  # fmt: skip
 _MANNER: Final = re.compile(
-    r"\b(?:not|don'?t|no|never|only|before|next time|instead|rather|without|it (?:in|inside|with|from|as|via|through|"
+    r"\b(?:not|don'?t|no|never|only|but|though|except|before|next time|instead|rather|without|it (?:in|inside|with|"
+    r"from|as|via|through|"
     r"on)|"
     r"them (?:in|inside|with|from|as|via|on))\b",
     re.I,
 )
 """What tells how, and so is more than a word to go on."""
 _NEXT_TASK: Final = re.compile(
-    START + r"(?:oh[,.\s]+)?(?:and\b|also\b|another agent\b|(?:read|open|delete|create|show|list|look|check|find|tell|"
+    START + r"(?:oh[,.\s]+)?(?:and\b|also\b|another agent\b|wait (?:for|until|till)\b|(?:read|open|delete|create|show|"
+    r"list|look|check|find|tell|"
     r"explain|review|update your)\b)",
     re.I,
 )
 """What a person stops the agent for without saying that it did anything wrong."""
 _HOLD_ON: Final = re.compile(
-    START
-    + r"(?:(?:one|a|1|just a|gimme a|give me a) (?:sec\w*|min\w*|moment)\b|(?:hold on|hang on|wait|stop)[,.:\s]+)?\W*"
-    r"(?:i'?ll|i will|i'?m (?:going|gonna|about) to|i (?:need|have|want) to|let me|lemme|(?:already |all )?done\b)"
+    START + r"(?:(?:one|a|1|just a|gimme a|give me a) (?:sec\w*|min\w*|moment)\b|(?:hold on|hang on|wait|stop|"
+    r"not yet)[,.:\s]+)?\W*"
+    r"(?:i (?:already|just) (?!told|said|asked)\w+|my (?!code\b|files?\b|changes?\b|work\b|branch\b)\w+ (?:is|are|"
+    r"was|just|has)\b|i'?ll|i will|i'?m (?:going|gonna|about) to|i (?:need|have|want) to|let me|lemme|(?:already |"
+    r"all )?done\b)"
     r"(?!.*\b(?:not|don'?t|never|instead|only|but)\b)",
     re.I | re.S,
 )
 """The person does, or did, something first."""
 _PLAN: Final = re.compile(r"^implement the following plan", re.I)
 _NO_NO: Final = re.compile(
-    r"^(?:no|nope|nah)[,\s]+(?:problem|prob|worries|rush|idea|issue|thanks|thank|thx|way|kidding|shit|biggie|doubt|"
+    r"^(?:(?:hm+|well|oh|uh|ok)[,.\s]+)?(?:no|nope|nah)[,\s]+(?:problem|prob|worries|rush|hurry|idea|issue|thanks|"
+    r"thank|thx|way|kidding|shit|biggie|doubt|"
     r"(?:more|other|further|additional) \w+|nothing (?:else|more)|(?:i'?m|im|we'?re|all) (?:good|fine|done|set)|"
     r"that'?s (?:fine|ok|okay|good|all|it|everything)|"
     r"i think we'?re (?:done|good)|need(?:[.!]*$| to (?:rush|hurry|worry|"
@@ -141,10 +148,11 @@ _OBJECTING: Final = re.compile(
     r"are) the \w+ (?:not|now))\b|"
     r"\bwhat(?:'?s| is| are) (?:(?:up )?with (?:the|all|that|this|these|those)|the (?:point|purpose|use|benefit) of)\b|"
     r"\b(?:can|could) (?:we|you) [^?.!\n]{1,80}\b(?:instead of|rather than)\b|"
-    r"\bwhy (?:so|all (?:this|that|the|these|those)|such an?|would (?:i|we|you|anyone|anybody|that|this)|another)\b|"
+    r"\bwhy (?:the (?:extra|additional|separate|second|custom|double|new|sudden)\b|so|all (?:this|that|the|these|"
+    r"those)|such an?|would (?:i|we|you|anyone|anybody|that|this)|another)\b|"
     r"\bwhere (?:did|have|has) (?:the|my|our|all) [^.?!\n]{1,40}\b(?:go|gone)\b|\bsince when\b|"
     r"\bwhat happened to (?:the|my|our)\b|\bwho (?:told|asked) you\b|\bdid you (?:even|not|actually|really)\b|"
-    r"\bdidn'?t (?:i|you|we)\b|"
+    r"\bdidn'?t (?:i|you|we)\b|[?,.!]\s*(?:really|seriously|srsly)\s*\?+\s*$|"
     r"\b(?:can|could|would) (?:we|you) (?:please |rather |just |at least )*"
     r"(?:stick (?:to|with)|not|avoid|stop|go back|undo|revert|leave|keep|get rid of|drop)\b",
     re.I | re.M,
@@ -174,8 +182,21 @@ _ONCE: Final = re.compile(
     r"(?:first|second|last|next) (?:part|line|one|step))\b",
     re.I,
 )
+_CONSULTS: Final = re.compile(
+    r"[,;]\s*(?:what do you think|wdyt|(?:any )?(?:thoughts|ideas?|opinions?)\b.*|is there (?:any|an?)\b.*|"
+    r"(?:can|could) you (?:find|see|check|look|tell|explain|show|confirm)\b.*|do you (?:know|see)\b.*|"
+    r"how (?:do|would|can) (?:i|we|you)\b.*)\W*$",
+    re.I,
+)
+"""A statement that ends in asking for a view or a look, with or without a question mark."""
+_ASKS_TO_MAKE: Final = re.compile(
+    r"^(?:so |please )?(?:can|could|would|will) you (?:please )?(?:build|add|implement|make|write|create|do|set)\b",
+    re.I,
+)
+"""What it asks for, the sentences around it describe."""
 _ASKS_FACT: Final = re.compile(
-    START + r"(?:what (?:does|do|did|is|are|was|were|will|would)|how (?:do|does|did|long|many|much)|"
+    START + r"(?:(?:is|are) (?:it|this|that|these|those) (?:safe|ok|okay|fine|dangerous|reversible|destructive|slow)|"
+    r"what (?:does|do|did|is|are|was|were|will|would)|how (?:do|does|did|long|many|much)|"
     r"when|who|where|which)\b[^.!]*\?+$",
     re.I,
 )
@@ -277,6 +298,8 @@ def _is_question(sentence: str) -> bool:
         return False
     if _BLAMING.match(sentence):
         return False
+    if _CONSULTS.search(sentence):
+        return True
     return sentence.rstrip().endswith(("?", "？")) or (
         bool(_QUESTION.match(sentence)) and not sentence.endswith((".", "!"))
     )
@@ -289,7 +312,7 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
     if step.channel is Channel.REJECTION_REASON:
         return ("refused a tool call with a reason", *_words(own, False))
     is_answer = _answers_question(before)
-    said = _words(own, is_answer)
+    said = _words(own, is_answer, any(_ASKS_TO_MAKE.match(part) for part in parts))
     if any(_is_question(part) and asks_why(part) for part in parts):
         said = (*said, FOREIGN)
     if (
@@ -312,8 +335,8 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
     return said
 
 
-def _words(own: str, is_answer: bool) -> tuple[str, ...]:
-    found = triggers_in(own, is_answer)
+def _words(own: str, is_answer: bool, is_asked_for: bool = False) -> tuple[str, ...]:
+    found = triggers_in(own, is_answer, is_asked_for)
     return (*found, FOREIGN) if says_no(own) and not is_answer else found
 
 

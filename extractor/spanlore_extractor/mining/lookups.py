@@ -22,6 +22,12 @@ MAX_FILES: Final = 8
 """A search that shows more files has not found one."""
 NEXT_CALLS: Final = 2
 _TERM: Final = re.compile(r"[A-Za-z_][\w.:-]*\w")
+_DEFINING: Final = (
+    r"\b(?:func(?:\s*\([^)]*\))?|def|class|type|const|let|var|function\*?|interface|struct|enum|trait|fn|mod|module|"
+    r"namespace|object|record|fun|val|static|public|private|protected|abstract|async|export(?: default)?|#\s*define)\s+"
+    r"(?:[\w<>\[\],*&?]+\s+){0,3}"
+)
+"""What stands before a name where it is made, in many languages."""
 _SEARCHES: Final = frozenset({"grep", "rg", "egrep", "ag", "ack"})
 _COMMON: Final = frozenset({"import", "class", "const", "function", "return", "export", "error", "package", "default",
 "TODO", "FIXME", "async", "interface", "struct", "public", "private", "static", "string"})  # fmt: skip
@@ -50,10 +56,27 @@ def find_lookups(conversation: Conversation) -> list[Lookup]:
         for read in calls[index + 1 : index + 1 + NEXT_CALLS]:
             path = read_path(read)
             if path and is_success(read) and path.rsplit("/", 1)[-1] in search.output:
+                if _is_only_used(term, path, search, read):
+                    break
                 reason = f"“{term}” was searched for, and {path.rsplit('/', 1)[-1]} was read next"
                 found.setdefault((term, path), Lookup(term, path, search, read, reason))
                 break
     return list(found.values())
+
+
+def _is_only_used(term: str, path: str, search: ToolStep, read: ToolStep) -> bool:
+    """Whether what was shown tells that the file uses the name, and does not define it. Where neither the search nor
+    the file's head shows a line with the name, nobody knows."""
+    name = path.rsplit("/", 1)[-1]
+    shown = [line for line in search.output.splitlines() if term in line.replace(name, "")]
+    own = [line for line in shown if name in line] if any(name in line for line in shown) else []
+    own += [line for line in read.output.splitlines() if term in line]
+    return bool(own or shown) and not any(_defines(term, line) for line in own)
+
+
+def _defines(term: str, line: str) -> bool:
+    last = re.escape(re.split(r"[.:]+", term)[-1])
+    return bool(re.search(rf"{_DEFINING}{last}\b|(?:^|[\s:\-|→])\s*{last}\s*(?::=|=(?![=>])|:(?!:))", line))
 
 
 def searched_for(step: ToolStep) -> str:

@@ -17,7 +17,8 @@ MAX_CHARS: Final = 400
 """A longer message explains, and has words of its own by which it is recognised."""
 
 _LEAD: Final = (
-    r"^\W*(?:(?:hm+|hmm+|well|oh|no|right|so|but|and|also|ok|okay|btw|fyi|um|ah|dude|hey|please|pls)[,.:!]*\s+)*"
+    r"^\W*(?:(?:hm+|hmm+|well|oh|no|right|so|but|and|also|ok|okay|btw|fyi|um|ah|actually|dude|hey|please|"
+    r"pls)[,.:!]*\s+)*"
 )
 _IMPERATIVE: Final = (
     r"(?:re)?(?:add|create|write|implement|build|make|run|do|try|check|fix|open|show|list|explain|find|look|tell|"
@@ -58,12 +59,35 @@ _SYMPTOM: Final = re.compile(
     r"nothing happens|timed? ?out|warnings?|down|denied|gone|flak[ey]\w*|unresponsive|not (?:working|loading|showing)|"
     r"(?:do|does|did)(?:n'?t| not) (?:work|load|show|start|open|respond|render|compile|build|update|run|appear)|"
     r"works?|working|worked|passe[sd]|passing|my (?:machine|laptop|phone|browser|screen)|on (?:ci|prod|production)|"
-    r"in (?:ci|prod|production|safari|firefox|chrome)|when i|after i|if i|user[s']? (?:complain|report)\w*|"
-    r"printed this|"
+    r"in (?:ci|prod|production)|safari|firefox|chrome|webkit|"
+    r"when i|after i|if i|user[s']? (?:complain|report)\w*|"
+    r"printed this|off by (?:one|\d+)|(?:never|not) (?:shown|called|sent|saved|displayed|triggered|rendered|updated)|"
+    r"we (?:lose|miss|get|see)|do(?:n'?t| not) match|(?:when|after|once|whenever|every time) (?:the|a|an|we|they|it|"
+    r"you)|"
     r"console|[45]\d\d|outage|deployed|merged)\b",
     re.I,
 )
 """Of a report that something goes wrong, or right: what people tell so that it is looked into."""
+_CODE: Final = re.compile(
+    r"`[^`]+`|\b\w+_\w+\b|(?-i:\b[a-z]+[A-Z]\w+)|\b\w+\(\)|(?<!\w)--?[a-z][\w-]+|(?<!\w)[\w.-]*/[\w./-]+|"
+    r"\b\w+\.[a-z]{1,5}\b|"
+    r"\b(?:columns?|tables?|fields?|files?|folder|director(?:y|ies)|configs?|configuration|schemas?|types?|functions?|"
+    r"methods?|class(?:es)?|modules?|repo(?:sitory)?|monorepo|packages?|librar(?:y|ies)|dependenc(?:y|ies)|tests?|"
+    r"fixtures?|interfaces?|apis?|endpoints?|templates?|charts?|migrations?|versions?|constants?|enums?|arguments?|"
+    r"parameters?|params?|ids?|keys?|paths?|variables?|names?|code|logic|docs|comments?|imports?|exports?|strings?|"
+    r"ints?|"
+    r"null(?:able)?|none|async|sync|utc|parsers?|helpers?|handlers?|services?|layers?|scripts?|lint(?:er|ers)?|"
+    r"conventions?|styles?|indent\w*|tabs|spaces|lockfile|dates?|timestamps?|times?|errors?|exceptions?|logs?|flags?|"
+    r"options?|defaults?|values?|env|secrets?|tokens?|ports?|queue|cache|index(?:es)?|query|queries|commits?|messages?|"
+    r"changelog|regex\w*|arrays?|lists?|dicts?|maps?|objects?|instances?|wrappers?|client|server|sdk|cli|binary|"
+    r"generated|node|python|rust|java|go|postgres|sqlite|redis|docker|locale|texts?|translations?|ui|base|public|"
+    r"private|internal|deprecated|legacy|args?|contract|pattern|loop|line|branch|main|master|suite|mocks?|stubs?|"
+    r"rows?|hooks?|urls?|makefile|races?|workspaces?|"
+    r"windows|linux|macos)\b",
+    re.I,
+)
+"""What people speak of when they speak of how the work is done, not of how the product behaves. Asked for, since what
+people report of a product has no end of words: without it the half of what was taken for a statement was a symptom."""
 _ASSENT: Final = re.compile(
     r"\b(?:thanks|thank you|thx|fine|makes sense|got it|you'?re right|you were right|good (?:catch|point|idea|job)|"
     r"agreed|perfect|great|awesome|nice|understood|i see|explains it|culprit|no problem|all good|up to you|"
@@ -71,13 +95,25 @@ _ASSENT: Final = re.compile(
     re.I,
 )
 _TASK: Final = re.compile(
-    rf"{_LEAD}(?:{_IMPERATIVE}|i (?:want|need|would like|'d like)|we (?:need|should|could|want)|let'?s|can|could)\b",
+    rf"{_LEAD}(?:{_IMPERATIVE}|(?:do not|don'?t) forget|i (?:want|need|would like|'d like)|we (?:need|should|could|"
+    rf"want)|let'?s|can|could)\b",
     re.I,
 )
+_THEN: Final = re.compile(
+    rf"[,;]\s+(?:so |then |please |now |and |just )*(?!use\b|keep\b|let\b|see\b){_IMPERATIVE} \w", re.I
+)
+"""News, and what is to be done now that it is so."""
 _ASIDE: Final = re.compile(
     r"\b(?:i|we)(?:'ll|'m going| will| have to| had to| need to| want to| am|'m| just|'ve| already| might)\b|"
-    r"\bhere (?:is|are)\b|^\W*(?:also|btw|fyi)\b|\bactually\b|\b(?:while|days?|hours?|weeks?) (?:ago|back)\b|"
-    r"\bfor (?:your|my) info|\bcolleague\b|\bcustomer\b|\bclient wrote\b|\b(?:said|wrote|asked):",
+    r"\bhere (?:is|are)\b|^\W*(?:also|btw|fyi)\b|\bactually\b(?!,? (?:the|it'?s|that|this|our)\b)|\b(?:while|days?|"
+    r"hours?|weeks?) (?:ago|back)\b|"
+    r"[,;]\s*(?:so |and |then )*let'?s\b|\b(?:asks?|wonders?) (?:whether|if|for|why|how)\b|\bfor (?:your|my) info|"
+    r"\b(?:we(?:'ve)?|they(?:'ve)?) (?:have )?(?:decided|agreed|dropped)\b|^\W*(?:new |another )?"
+    r"(?:requirement|request|idea|plan|news|question)s?\b|\b(?:product|marketing|design|legal|qa|sales|support|"
+    r"management|"
+    r"(?:my|the|our|other) (?:\w+ )?(?:team|boss|manager|customers?|client|users?|designer)) (?:wants?|needs?|asks?|"
+    r"asked|"
+    r"would like|expects?)\b|\bi promise\b|\bcolleague\b|\bcustomer\b|\bclient wrote\b|\b(?:said|wrote|asked):",
     re.I,
 )
 
@@ -95,6 +131,6 @@ def states_how_it_is(parts: Sequence[str]) -> bool:
         or _ASIDE.search(text)
     ):
         return False
-    if not _SUBJECT.match(parts[0]):
+    if not _SUBJECT.match(parts[0]) or not _CODE.search(text):
         return False
-    return not any(_TASK.match(part) for part in parts)
+    return not any(_TASK.match(part) or _THEN.search(part) for part in parts)

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 START: Final = (
-    r"^(?:(?:ok|okay|so|well|hm+|um+|uh+|ah+|oh|but|and|hey|dude|bro|man|omfg|omg|wait|please|pls|plz|kindly|btw|fyi|"
+    r"^(?:(?:ok|okay|so|well|hm+|um+|uh+|ah+|oh|ugh+|argh+|sigh|meh|lol|but|and|hey|dude|bro|man|omfg|omg|wait|"
+    r"please|pls|"
+    r"plz|kindly|btw|fyi|"
     r"ps|note|reminder)[,.!:\s]+)*"
 )
 """What people say before they say something."""
@@ -22,7 +24,9 @@ CLAUSE: Final = (
 )
 ALWAYS: Final = (
     rf"{CLAUSE}(?:always|never)\s+(?!happen|been|seen|mind\b)\w+|\b(?:should|must) (?:always|never)\s+(?!happen)\w+|"
-    r"\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future\b,|\bevery time you\b"
+    r"(?<!\bi )(?<!\bit )(?<!they )(?<!that )(?<!is )\balways (?:run|use|do|make|put|write|add|check|call|ask|keep|"
+    r"prefer|"
+    r"update)\b|\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future\b,|\bevery time you\b"
 )
 """A standing rule."""
 CONTRASTS: Final = "contrasts"
@@ -96,14 +100,17 @@ TRIGGERS: Final = (
         r"obsolete|"
         r"deprecated|(?:auto-?|machine-?)?generated|out of date|legacy|dead code|unused|unmaintained|vendored|"
         r"read-?only|"
-        r"frozen|gone)\b",
+        r"frozen)\b",
+        r"\b(?:does not|doesn'?t|don'?t) work (?:like that|like this|that way)\b",
         r"\bgets? overwritten\b",
     ),
     _trigger(
         CONTRASTS,
         r"\b(?:is|are|it'?s|at|in|to|for|on|with|use|the|be) [\w`'./-]+, not (?:the |a |an |in |at |to )?"
         r"[\w`'./-]+\s*(?:[.!;,]|$)",
-        r",\s+not\s+(?!sure|yet|that i|now|really|necessarily|working)\w+",
+        r",\s+not\s+(?!sure|yet|that i|now|really|necessarily|working)\w+(?![^.!;\n]*\byet\b)",
+        rf"{START}not (?:(?:an?|the) )?[\w`./-]+[.,;:] (?:(?:but|just|only) )?(?:(?:an?|the) )?[\w`./-]+[.!]*$",
+        r"\b(?:the|an?) [\w-]+,? not (?:the|an?) [\w-]+",
         r"(?<![\w'`./-])(?!(?:is|are|was|were|be|been|do|does|did|has|have|had|can|could|will|would|should|must|may|"
         r"might|need|"
         r"why|if|or|and|but|maybe|probably|please|pls|certainly|sure|still|just|it's|that's|there's|i'm|we're|"
@@ -130,11 +137,13 @@ TRIGGERS: Final = (
         r"(?:^|[,.;:!?()\-\n]\s*|\b(?:but|and|so|because|since|think|like|see) )you (?:only|used|changed|put|renamed|"
         r"moved|hard-?coded|duplicated|copied|replaced|assumed|mixed|introduced|touched|modified|committed|pushed|"
         r"guessed|added)\b",
-        rf"(?:^|[.;:!?()\-\n,]\s*|\b(?:but|and|so|because|since|think|like|see|also) )(?:you|u)(?:'ve|"
+        rf"(?:^|[.;:!?()\-\n,]\s*|\b(?:but|and|so|because|since|think|like|see|also|ugh+|argh+|dude|hey) )(?:you|"
+        rf"u)(?:'ve|"
         rf" have)?(?: {_DEGREE})? "
         rf"(?!(?:{_NO_BLAME})\b)(?:\w{{2,}}ed|{_IRREGULAR})\b",
         rf"(?:^|[.;:!?()\-\n,]\s*|\b(?:but|and|so|because|also) )(?:you|u)(?: {_DEGREE})? "
         r"(?:didnt|havent|dont|missed|forgot|misunderstand|overcomplicat\w+)\b",
+        r"\byou said you(?:'d| would|'ll)\b",
         r"\byou(?: are|'re| were) (?:supposed|(?:not |still |just |now )?(?!going|doing|working|running)\w+ing)\b",
     ),
     _trigger(
@@ -156,6 +165,8 @@ TRIGGERS: Final = (
         r"now|be (?:fine|ok|okay|good|done|ready|able))\w+",
         r"\b\w+s? (?:should not|shouldn'?t|must not|mustn'?t) (?!work)\w+",
         r"^should be\b",
+        r"^(?!(?:i|we|you|they|maybe|perhaps|if|when|what|why|how|where|who|which|users?|customers?|next|now|then|and|"
+        r"also)\b)[\w`-]+(?: [\w`-]+)? should (?!i\b|we\b|work|pass|now|be (?:fine|ok|okay|good|done|ready|able))\w+",
         r"\b(?:tests?|names?|files?|code|value|output|messages?|errors?|functions?|everything|all) should be\b",
         in_tasks=False,
     ),
@@ -176,6 +187,7 @@ TRIGGERS: Final = (
         r"a hack|meaningless|nonsense)\b",
         r"\b(?:makes? no|doesn'?t make|does not make) (?:any )?sense\b",
         r"\b(?:not (?:\w+ )?|different )enough\b",
+        r"\bwould (?:be enough|be plenty|suffice)\b",
     ),
     _trigger(
         "judges",
@@ -190,7 +202,8 @@ TRIGGERS: Final = (
         r"\b(?:i|we) (?:do not|don'?t|dont) want\b",
         r"\bi (?:would not|wouldn'?t|'d not) (?!be\b|mind\b|know\b)\w+",
         r"\bi (?:do not|don'?t|dont) think (?:that|this|it|we|you|the|these)\b",
-        r"\bi think (?:the|this (?!one)|you|these|that(?:'s| is| was| should| would)|it'?s (?:cleaner|better|easier|"
+        r"\bi think (?:the|this (?!one)|you|these|that(?:'s(?! it\b)| is| was| should| would)|it'?s (?:cleaner|"
+        r"better|easier|"
         r"simpler|safer|nicer|too|more|not))\b",
         r"\bi'?m not (?:a fan|convinced|happy|sure (?:about|that|this|the))\b",
         r"^\W*enough (?:with|of)\b",
@@ -200,7 +213,8 @@ TRIGGERS: Final = (
         r"\bi want(?:ed)? you to (?:ask|stop|not|only|first|use|always|never|wait|read|look)\b",
         r"\bi wanted\b",
         r"\bi only (?:asked|wanted|want|need|needed|meant|said)\b",
-        r"\bwe (?:want|need|expect|require|rely on) (?:it|this|that|them|these|those|the)\b(?! (?:following|same)\b)",
+        r"(?<!whether )(?<!if )\bwe (?:want|need|expect|require|rely on) (?:it|this|that|them|these|those|"
+        r"the)\b(?! (?:following|same)\b)",
         r"\bi (?:want|need|expect) (?:it|this|that|them|these|those) (?:to|in|on|as|at|back|the other)\b",
         r"\b(?:nobody|no ?one) (?:asked|wants|wanted|needs|uses)\b",
         r"\bno (?:longer|reason to)\b",
@@ -208,9 +222,13 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "falls short",
-        r"\b(?:it|this|that|which|they|these|those|the [\w-]+) (?:still )?(?:does not|doesn'?t|do not|did not|didn'?t) "
+        r"\b(?:it|this|that|which|they|these|those|the (?:[\w-]+ )?(?:tests?|code|functions?|methods?|class|types?|"
+        r"schema|query|regex|script|helper|handler|fix|change|patch|implementation|version|commit|migration|parser|"
+        r"check|assertion|mock|fixture|diff|summary|plan|config|api|library|package|docs?|comment|name|message|"
+        r"linter|compiler|framework|readme|spec|file|module)) (?:still )?(?:does not|doesn'?t|do not|did not|didn'?t) "
         r"(?:even |really |actually |seem to )?(?!work|load|show|start|open|run|build|compile|render|appear|display|"
-        r"respond|help|matter|seem|happen|pass|connect|mean|know|change)\w+",
+        r"respond|help|matter|seem|happen|pass|connect|mean|know|change|do anything)\w+"
+        r"(?![^.!?\n]*\b(?:when|after|if|once) (?:i|you|the user|users?)\b)",
         r"\bstill (?:reads?|looks?|says?|points?|uses?|has|have|refers?|mentions?|contains?|wrong|there|as if)\b",
         r"\b(?:does not|doesn'?t|don'?t|do not|didn'?t) exist\b",
         r"\b(?:the|that|this|your|it|which|\w+s) (?:\w+ )?(?:proves?|tests?|checks?|does|adds?|asserts?|"
@@ -220,6 +238,7 @@ TRIGGERS: Final = (
         r"hurry|way|reason|results?|change|more|longer|other|one|entry|entries)\w+",
         r"\b(?:was|were|got|is|are) (?:removed|renamed|dropped|replaced|moved) (?:in|to|by|with|since|from)\b",
         r"\b(?:this|that) breaks\b",
+        r"^\W*(?:almost|nearly|so close|close)[,.;!]",
         r"\b(?:it|this|that|function|method|code|tests?|script|class|api|button) not (?:return|use|show|have|do|need|"
         r"take|"
         r"handle|respect|call|follow)\b",
@@ -245,9 +264,10 @@ TRIGGERS: Final = (
     _trigger(
         "asks for care",
         r"\bmake sure (?:you|to|not|it|that you)\b|\bask (?:me )?(?:first|before)\b",
-        rf"{START}(?:leave out|leave off|drop|restore|bring back|put back)\b",
+        rf"{START}(?:leave out|leave off|drop(?! (?:the )?(?:table|database|column|branch|index)\b)|restore|"
+        rf"bring back|put back)\b",
         r"(?<!you )\b(?:was|were) (?:fine|better|correct|right)(?: before)?\b",
-        r"\b(?:tests?|names?|files?|code|it|this|that|they|everything) needs? to\b",
+        r"\b(?:tests?|names?|files?|code|it|this|that|they|everything) needs? to\b(?! be done\b)",
         holds=False,
         in_tasks=False,
     ),
@@ -277,15 +297,16 @@ TRIGGERS: Final = (
     _trigger(
         "already there",
         r"\bthere(?:'s| is| are) already\b",
-        r"\bwe already have\b",
+        r"\bwe already (?:have|got)\b|\bwe(?:'ve got|'ve| have| got) [^.!?\n]{1,40}\balready\b",
         r"\b(?:that|this|it) already (?:does|has|exists)\b",
         r"\b(?:framework|library|package|helper|function|class) already\b",
         in_tasks=False,
     ),
     _trigger(
         "warns",
-        r"\b(?:that|this|it|which|and|would|will) (?:would|will|could|might|can) (?:break|lose|delete|overwrite|leak|"
-        r"conflict|block|corrupt)\w*\b",
+        r"\b(?:(?:that|this|it|which|and|would|will)|(?:that|this) \w+) (?:would|will|could|might|can) (?:break|"
+        r"lose|delete|"
+        r"overwrite|leak|conflict|block|corrupt|lock|wipe|drop)\w*\b",
     ),
     _trigger(
         "not needed",
@@ -305,7 +326,7 @@ TRIGGERS: Final = (
     _trigger(
         "forbids",
         rf"{CLAUSE}(?:do not|don'?t|dont|never|stop(?= \w+ing\b)|avoid|shouldn'?t|should not|must not)\s+"
-        r"(?!know|think|see|understand|mind|care|remember|worry|bother|have\b|need|get|we\b|you\b)\w+",
+        r"(?!know|think|see|understand|mind|care|remember|forget|worry|bother|have\b|need|get|we\b|you\b)\w+",
         holds=False,
     ),
     _trigger(
@@ -316,7 +337,9 @@ TRIGGERS: Final = (
     ),
     _trigger(
         "our way",
-        r"(?<!if )(?<!so )(?<!so that )\bwe (?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|"
+        r"(?<!if )(?<!so )(?<!so that )\bwe (?!(?:don'?t|do not) have (?:\w+ )?(?:access|time|budget|capacity|"
+        r"credentials)\b)"
+        r"(?:use|always|never|usually|only|prefer|don'?t|do not|should ?n[o']t|"
         r"must not)\b",
         r"\bwe'?re (?:using|not)\b",
         r"\bstick (?:to|with)\b",
@@ -337,7 +360,7 @@ TRIGGERS: Final = (
         r"\b(?:must|has to|have to|needs to|supposed to) (?:stop|stay|keep|not|be (?:in|a|the|kept))\b",
         r"\bshould (?:stay|remain|still)\b",
         r"\b(?:errors?|it|this|that|they) must \w+",
-        r"\b(?:leave|keep) (?:it|that|this|them|the)\b(?! at that\b)",
+        r"(?<!let's )(?<!lets )(?<!let us )\b(?:leave|keep) (?:it|that|this|them|the)\b(?! at that\b)",
         holds=False,
         in_tasks=False,
     ),
@@ -345,7 +368,7 @@ TRIGGERS: Final = (
         "undoes",
         rf"{START}(?:undo|revert|roll ?back)(?: (?:it|that|this|these|those|them|all|"
         r"all of (?:it|that|this|them|those)|everything|your\b.*|"
-        r"(?:the )?(?:last |previous |latest )?(?:changes?|edits?)\b.*))?\s*(?:please|pls)?[.!]*$",
+        r"(?:the )?(?:\w+ )?(?:changes?|edits?)\b.*))?\s*(?:please|pls)?[.!]*$",
         rf"{START}(?:put|bring|get|give) .{{1,40}} back\b",
         rf"{START}\w+ (?:it|that|this|them|these) back\b",
         rf"{START}(?:answer|respond|reply|speak|talk) in \w+",
@@ -378,7 +401,8 @@ TRIGGERS: Final = (
         r"type|execute|install|test|try|format|print|return|wrap|keep) (?:it|that|this|them|these|those) "
         r"(?:in|inside|into|from|with|via|without|through|as|on|under|using|a|an|properly|correctly|again without|"
         r"the (?:other|same|right))\b(?! (?:a )?(?:new )?(?:branch|pr|pull request|commit message)\b)",
-        rf"{START}(?:without|nothing else|other way|the other way|the opposite|(?:only|just) (?:the )?\w+, )",
+        rf"{START}(?:without|nothing else(?! (?:for|to|left|today|now)\b)|other way|the other way|the opposite|"
+        rf"(?:only|just) (?:the )?\w+, )",
         rf"{START}(?:less|fewer|shorter|simpler|smaller|bigger|larger) \w+(?: \w+){{0,3}}[.!]*$",
         rf"{START}(?:(?:much|way|a bit|even) )?(?:less|fewer|shorter|simpler|smaller|bigger|larger|cleaner|briefer)"
         r",?(?: (?:please|pls|plz))?[.!]*$",
@@ -408,8 +432,10 @@ TRIGGERS: Final = (
         "the ground",
         r"\bin (?:this|our) (?:repo\w*|project|code ?base|team|company|package|app) (?:we|the|all|every|tests?|it|"
         r"there)\b",
+        r"\bwe (?:target|support|deploy to|run on|build for)\b",
         r"\bwe(?:'re| are|re) (?:on|still on|at|stuck on|pinned to|not on) [\w.-]+",
-        r"\bthis (?:project|repo\w*|code ?base|package|app|service) (?:only |still |already )?(?:uses?|has|doesn'?t|"
+        r"\bthis (?:project|repo\w*|code ?base|package|app|service|file|module|folder) (?:only |still |"
+        r"already )?(?:uses?|has|doesn'?t|"
         r"does not|"
         r"requires?|needs?|targets?|supports?)\b",
         r"\bit'?s a (?:monorepo|workspace|submodule|symlink|worktree|fork)\b",
@@ -425,7 +451,8 @@ TRIGGERS: Final = (
 )
 
 _NEW_TASK: Final = re.compile(
-    START + rf"(?:now |next[,:]? |also |please |let'?s )*(?:{_NEW_THING}|we need (?:a|an|to (?:add|build|create))|"
+    START + rf"(?:now |next[,:]? |also |please |let'?s )*(?:{_NEW_THING}|(?<=next )(?:up|is|the)\b|we need (?:a|an|"
+    rf"to (?:add|build|create))|"
     r"i (?:need|want|would like|'d like) (?:a|an|to (?:add|build|create|implement|write|make|have|understand|know))|"
     r"here(?:'s| is| are) (?:the|a|my|our) |plan:|(?:use )?ultrathink|fix\b)|"
     r"\bi (?:want|need|'d like|would like) to (?:add|build|create|implement|write)\b",
@@ -435,17 +462,20 @@ _DESCRIBES: Final = re.compile(
     r"[^.!;\n]*\b(?:should|must|shall|has to|have to|needs to|it|they|which)\b[^.!;\n]*[.!;\n]?", re.I
 )
 """A sentence that describes what is to be made, or how it is to behave."""
-_CONCEDES: Final = re.compile(r"\W*(?:yes|yep|ok|okay|sure|no|fine)\b[^.!?\n]{0,20}?\b(?:but|except)\s+", re.I)
+_CONCEDES: Final = re.compile(
+    r"\W*(?:(?:yes|yep|ok|okay|sure|no|fine)\b[^.!?\n]{0,20}?\b(?:but|except)|(?:no|nope),? and)\s+", re.I
+)
 """What follows is more than the answer."""
 MAX_CHOICE_WORDS: Final = 4
 """An answer this short that says "A, not B" chooses between what was offered."""
 _FIRST: Final = re.compile(r"\A[^.!;\n]*[.!;\n]?\s*")
 
 
-def triggers_in(own: str, is_answer: bool) -> tuple[str, ...]:
+def triggers_in(own: str, is_answer: bool, is_asked_for: bool = False) -> tuple[str, ...]:
     """Names of what a person's statements object by, questions left out. What would only decline an offer of the agent
-    counts in an answer from the second sentence on."""
-    is_task = bool(_NEW_TASK.search(own))
+    counts in an answer from the second sentence on. `is_asked_for`: a question beside them asks to make what they tell.
+    """
+    is_task = is_asked_for or bool(_NEW_TASK.search(own))
     if is_task:
         own = _DESCRIBES.sub("", own)
     rest = own

@@ -44,6 +44,23 @@ def test_what_is_no_look_up(shown: str, read: str) -> None:
     assert lookups(Told().run("rg StoreClient", shown).run(f"cat {read}", "x")) == []
 
 
+@pytest.mark.parametrize(
+    ("shown", "head", "is_place"),
+    [
+        (FOUND, "x", True),
+        ("src/store/client.py", "x", True),
+        ("src/store/client.py", "from .base import StoreClient", False),
+        ("src/store/client.py", "import os\n\nclass StoreClient(Base):", True),
+        ("src/base.py:3:class StoreClient:\nsrc/store/client.py:9:    made = StoreClient(url)", "x", False),
+        ("src/store/client.py:4:func (s *Store) StoreClient(name string) error {", "x", True),
+        ("src/store/client.py:4:export const StoreClient = (", "x", True),
+    ],
+)
+def test_a_file_that_only_uses_a_name_is_not_its_place(shown: str, head: str, is_place: bool) -> None:
+    """As the search shows it, or the head of the file; where neither shows a line with it, the file is believed."""
+    assert bool(lookups(Told().run("rg StoreClient", shown).run("cat src/store/client.py", head))) is is_place
+
+
 def test_a_later_read_is_not_the_searchs() -> None:
     """Two calls later at most."""
     told = (
