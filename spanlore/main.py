@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import spanlore
+from spanlore.settings.paths import NoDirectoryError
 from spanlore.terminal import tell
 
 GROUP = "spanlore.commands"
@@ -154,9 +155,13 @@ def group(app: typer.Typer, name: str, meaning: str) -> typer.Typer:
 
 
 def main() -> None:
-    """Runs the command line; wrong settings are told in one message, with exit code 2."""
+    """Runs the command line. Wrong settings are told in one message, with exit code 2; directories that can't be made
+    likewise, with 1."""
     try:
         build()()
+    except NoDirectoryError as error:
+        tell(f"spanlore: {error}")
+        sys.exit(1)
     except ValueError as error:
         from spanlore.settings import SettingsError  # here, since it brings pydantic
 

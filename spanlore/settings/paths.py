@@ -12,6 +12,10 @@ from pathlib import Path
 from spanlore import private_file
 
 
+class NoDirectoryError(OSError):
+    """A directory of ours can't be made, or is not the user's. The message says which, and what to set."""
+
+
 def user_homes(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
     """The user's home, and where programs of theirs keep their configuration (XDG)."""
     home = Path(environ.get("HOME") or Path.home())
@@ -153,7 +157,20 @@ class Paths:
         return self.config_dir / "prompts"
 
     def ensure(self) -> None:
-        """Makes the directories, 0700."""
+        """Makes the directories, 0700.
+
+        Raises:
+            NoDirectoryError: it can't.
+        """
+        try:
+            self._make()
+        except OSError as error:
+            raise NoDirectoryError(
+                f"can't make {error.filename}: {error.strerror}. "
+                "SPANLORE_CONFIG_DIR and SPANLORE_STATE_DIR name other directories."
+            ) from error
+
+    def _make(self) -> None:
         for folder in (
             self.config_dir,
             self.state_dir,

@@ -67,6 +67,18 @@ def test_wrong_settings_are_one_message(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("words", ["up", "up --detach", "env", "demo --keep IN/demo"])
+def test_directories_that_cannot_be_made_are_one_message(tmp_path: Path, words: str) -> None:
+    """As on a disk that is read only; an agent is run without us then (`launch.run`)."""
+    in_the_way = tmp_path / ".local"
+    in_the_way.write_text("a file")
+    done = spanlore_command(*words.replace("IN", str(in_the_way)).split(), home=tmp_path)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert str(in_the_way) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_unknown_command(tmp_path: Path) -> None:
     """A usage error is exit code 2."""
     assert spanlore_command("no-such-command", home=tmp_path).returncode == 2

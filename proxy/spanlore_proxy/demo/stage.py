@@ -61,7 +61,10 @@ class Stage:
         self.paths = Paths.from_environ(self.environment)
 
     def __enter__(self) -> Self:
-        self.home.mkdir(parents=True, exist_ok=True)
+        try:
+            self.home.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StageError(f"can't make {error.filename}: {error.strerror}") from error
         if self.project.exists():
             raise StageError(f"{self.project} exists already; give --keep a new directory")
         make_project(self.project, self.environment)
