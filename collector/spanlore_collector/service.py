@@ -209,9 +209,13 @@ class Service:
 
 
 def _upgrade_teller(file: Path) -> Callable[[str, int, int], None]:
+    is_new = False
+
     def tell(name: str, done: int, of: int) -> None:
-        # A new store is made in a moment by the same steps.
-        opening.tell(file, f"bringing the store to this version ({name})", done, of)
+        nonlocal is_new
+        is_new = is_new or name.startswith("0001_")  # a new store is made by all the steps
+        doing = "making the store" if is_new else f"bringing the store to this version ({name})"
+        opening.tell(file, doing, done, of)
 
     return tell
 

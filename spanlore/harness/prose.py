@@ -14,10 +14,11 @@ _PASTED_LINE: Final = re.compile(
     r"^\s*(?:[❯➜$%>#]\s|\+{1,3}\s|-{3}\s|@@|={3}\s|\d+\s*[+\-│|→]|[│┃╭╰├└┌]|\[[\w:.\- ]+\]\s|(?:PASS|FAIL|---|"
     r"===)\b|[❌✅✗✘✖✔✓⚠🔴🟢]|ok\s{2,}\S|"
     r"(?:Error|Warning|Traceback|panic|fatal|npm ERR!|WARN|INFO|DEBUG)\b[:\[ ]|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|"
-    r"at .+\(.+:\d+|"
+    r"at [^(]+\(.+:\d+|"
     r"--[a-z][\w-]*(?:[= ]\S+)?\s*\\?$|File \".+\", line \d+|\S+\.\w{1,5}:\d+(?::\d+)?:?\s|['\"]?(?:/|"
-    r"~/)\S*(?:\\? \S+)*\.\w{2,4}['\"]?\s*$|\s{8,}\S)"
+    r"~/)\S*(?: \S+)*\.\w{2,4}['\"]?\s*$|\s{8,}\S)"
 )
+"""Each branch must tell in linear time: a prompt is looked at before its request leaves."""
 _COMMAND_LINE: Final = re.compile(
     r"^(?:env |sudo |\w+=\S+ )*(?:git|go|npm|npx|bun|yarn|pnpm|cargo|make|mise|python3?|pytest|docker|kubectl|uv|"
     r"cd)\s+\S+.*$"

@@ -29,7 +29,7 @@ _NO_CLASS: Final = re.compile(r"exit_-?\d+|tool_error|")
 _ERROR: Final = re.compile("“(.+)”")
 """The memory's own error, as templates quote it."""
 _QUOTED: Final = re.compile(r"""['"`‘]([^'"`‘’]{2,80})['"`’]""")
-_WORD: Final = re.compile(r"[\w<>./:@+-]*\w>?")
+_WORD: Final = re.compile(r"(?<![\w<>./:@+-])[\w<>./:@+-]*\w>?")
 _PATH: Final = "path"
 """Slot of a memory of a path that is not there; its subject is the path."""
 

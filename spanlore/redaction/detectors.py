@@ -115,7 +115,9 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         "password",
         (b"login",),
-        re.compile(rb"(?i:login)(?:\s|\\n)+\S{1,80}?(?:\s|\\n)+(?i:password)(?:\s|\\n)+(?P<secret>[^\s\\\"']{4,})"),
+        re.compile(
+            rb"(?i:login)(?:\s|\\n){1,16}\S{1,80}?(?:\s|\\n){1,16}(?i:password)(?:\s|\\n){1,16}(?P<secret>[^\s\\\"']{4,})"
+        ),
     ),
     # Docker's config.json: base64 of user:password.
     Detector(

@@ -93,7 +93,7 @@ _OPERANDS: Final[Mapping[str, int]] = {"timeout": 1, "gtimeout": 1, "direnv exec
 """Words of its own that a wrapper takes before the command."""
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "fish", "ksh"})
 _SCRIPTED = re.compile(
-    r"exec_command\(\s*\{.{0,400}?(?<![\w.])[\"']?cmd[\"']?\s*:\s*(?P<quote>[\"'`])(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)",
+    r"exec_command\(\s*\{.{0,400}?(?<![\w.])[\"']?cmd[\"']?\s*:\s*(?P<quote>[\"'`])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)",
     re.S,
 )
 _ESCAPED = re.compile(r"\\(.)", re.S)

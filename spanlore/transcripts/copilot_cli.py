@@ -19,7 +19,7 @@ _EXIT: Final = re.compile(
     re.I,
 )
 _FEEDBACK: Final = re.compile(r"(?:feedback|reason|said)[^:\n]{0,40}:\s*(.+)", re.I | re.S)
-_EXIT_LINE: Final = re.compile(r"(?:\A|\n)\s*exit code:? (-?\d{1,7})\s*\Z", re.I)
+_EXIT_LINE: Final = re.compile(r"(?:\A|\n)[^\S\n]*exit code:? (-?\d{1,7})\s*\Z", re.I)
 
 
 def read(data: bytes) -> Transcript:

@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 
 import clickhouse_connect
 
+from spanlore import opening
 from spanlore.otlp.codec import encode_request
 from spanlore_collector.bench.sample import sample_spans
+from spanlore_collector.service import _upgrade_teller
 from support.collector_process import CollectorProcess, send
 
 SPAN_TABLES = ("inferences", "tool_calls", "turns")
@@ -190,3 +192,20 @@ def assert_each_once(collector: CollectorProcess, spans: int) -> None:
         assert collector.rows(f"SELECT count() = uniqExact({key}) FROM {table}") == [1], table
     missing = "SELECT count() FROM message_parts WHERE content_hash NOT IN (SELECT hash FROM content)"
     assert collector.rows(missing) == [0]
+
+
+def test_a_new_store_is_made_and_not_brought_to_a_version(tmp_path: Path) -> None:
+    """What whoever waits is told: all steps of one that was empty are its making, those of an older one an upgrade."""
+    new, older = tmp_path / "new", tmp_path / "older"
+    told = []
+    for file, names in ((new, ["0001_otel_traces", "0041_texts"]), (older, ["0041_texts"])):
+        tell = _upgrade_teller(file)
+        for number, name in enumerate(names):
+            tell(name, number, len(names))
+            told.append(str(opening.read(file)))
+
+    assert told == [
+        "making the store, step 1 of 2",
+        "making the store, step 2 of 2",
+        "bringing the store to this version (0041_texts), step 1 of 1",
+    ]

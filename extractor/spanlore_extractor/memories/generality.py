@@ -42,7 +42,7 @@ _CONCRETE: Final = re.compile(
     r"https?://\S+"
 )
 _QUESTION: Final = re.compile(
-    r"\?|^(?:\W*(?:and|but|so|ok|well|hmm+|wait|q:)[,:\s]+)*(?:(?:is|are|was|were|do|does|did|can|could|would|will)"
+    r"\?|^\W*(?:(?:and|but|so|ok|well|hmm+|wait|q:)\W+)*(?:(?:is|are|was|were|do|does|did|can|could|would|will)"
     r"(?! not\b)|what|why|how|where|when|who|which|wondering|isn'?t|aren'?t|don'?t (?:we|you)|"
     r"should (?:we|i|it|this|that))\b",
     re.I,

@@ -17,7 +17,7 @@ MAX_CHARS: Final = 400
 """A longer message explains, and has words of its own by which it is recognised."""
 
 _LEAD: Final = (
-    r"^\W*(?:(?:hm+|hmm+|well|oh|no|right|so|but|and|also|ok|okay|btw|fyi|um|ah|actually|dude|hey|please|"
+    r"^\W*(?:(?:hm+|well|oh|no|right|so|but|and|also|ok|okay|btw|fyi|um|ah|actually|dude|hey|please|"
     r"pls)[,.:!]*\s+)*"
 )
 _IMPERATIVE: Final = (

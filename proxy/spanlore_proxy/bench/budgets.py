@@ -12,6 +12,9 @@ BARE: Final = "bare mitmdump"
 SIZES: Final = {"10 KB": 10_000, "200 KB": 200_000, "1 MB": 1_000_000}
 ADDED_BUDGET_MS: Final = {"10 KB": 0.7, "200 KB": 1.0, "1 MB": 3.0}
 """Request p50 added over bare mitmdump, everything on."""
+ADDED_BUDGET_X: Final = {"10 KB": 1.2, "200 KB": 1.25, "1 MB": 1.4}
+"""The same as DESIGN §11 says it for a machine of another speed: what spanlore adds to a direct request, against what
+bare mitmdump adds in the same run. One of the two must hold."""
 RATE_BUDGET: Final = 0.7
 DELAY_BUDGET: Final = 1.15
 FLAT_BUDGET: Final = 0.8
@@ -26,6 +29,7 @@ RISE_BUDGET_MB: Final = 15
 """What counts as flat: the allocator's own breathing stays below."""
 
 ADDED: Final = "added_over_bare_p50_ms"
+ADDED_X: Final = "x_bare_added"
 _AT_MOST: Final = {
     **{f"request {size}": (ADDED, limit) for size, limit in ADDED_BUDGET_MS.items()},
     DELAY: ("x_bare_p50", DELAY_BUDGET),
@@ -52,7 +56,12 @@ def estimate_fields(what: str, estimate: Estimate) -> dict[str, Any]:
 def judge(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The rows with the budgets and whether every one was kept, by the point estimates."""
     by_what = {row["what"]: row for row in rows}
-    kept = [by_what[what][key] <= limit for what, (key, limit) in _AT_MOST.items()]
+    kept = [
+        row[ADDED] <= ADDED_BUDGET_MS[size] or row[ADDED_X] <= ADDED_BUDGET_X[size]
+        for size in SIZES
+        if (row := by_what[f"request {size}"])
+    ]
+    kept += [by_what[what]["x_bare_p50"] <= DELAY_BUDGET for what in (DELAY, FRAME_DELAY)]
     kept += [by_what[what][key] >= limit for what, (key, limit) in _AT_LEAST.items()]
     work = by_what[WORK]
     kept.append(work["injected count"] == work["captured count"] == work["shipped count"] == work["requests count"])
@@ -66,6 +75,7 @@ def judge(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "rows": list(rows),
         "budgets": {
             **{f"request {size} {ADDED} at most": ms for size, ms in ADDED_BUDGET_MS.items()},
+            **{f"or request {size} {ADDED_X} at most": limit for size, limit in ADDED_BUDGET_X.items()},
             "requests/s x_bare at least": RATE_BUDGET,
             "share of requests injected, captured and stored": 1.0,
             "chunk delay x_bare_p50 at most": DELAY_BUDGET,
