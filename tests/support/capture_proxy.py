@@ -76,8 +76,8 @@ async def running_proxy(
     grace_s: float = 0.5,
     **settings: Any,
 ) -> AsyncIterator[RunningProxy]:
-    """The proxy with these settings, one known run, and its state in `folder`. On a busy machine the deadline of
-    injection would decide what a test sees; it has time here."""
+    """The proxy with these settings, one known run, and its state in `folder`. On a busy machine the deadlines of
+    injection and of looking up a process would decide what a test sees; they have time here."""
     paths = state_in(folder)
     async with collecting(collector or Collector()) as collector:
         injection = {"deadline_ms": 10_000, **settings.pop("injection", {})}
@@ -85,6 +85,7 @@ async def running_proxy(
         listening = listening or listen(0)
         port = listening.getsockname()[1]
         async with serving(chosen, paths, listening, grace_s=grace_s) as service:
+            service._workplaces._lookup_s = 10.0
             yield RunningProxy(service, paths, port, collector)
 
 

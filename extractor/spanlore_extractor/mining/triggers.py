@@ -24,7 +24,8 @@ CLAUSE: Final = (
 )
 ALWAYS: Final = (
     rf"{CLAUSE}(?:always|never)\s+(?!happen|been|seen|mind\b)\w+|\b(?:should|must) (?:always|never)\s+(?!happen)\w+|"
-    r"(?<!\bi )(?<!\bit )(?<!they )(?<!that )(?<!is )\balways (?:run|use|do|make|put|write|add|check|call|ask|keep|"
+    r"(?:^|[.;:!?,]\s+|\n\s*|\b(?:and|but|so|just|please|should|must|you|we) )"
+    r"always (?:run|use|do|make|put|write|add|check|call|ask|keep|"
     r"prefer|"
     r"update)\b|\bfrom now on\b|\bgoing forward\b|\bin (?:the )?future\b,|\bevery time you\b"
 )

@@ -102,9 +102,13 @@ def is_left_behind(port: int, state_dir: Path) -> bool:
     """Whether a process of a daemon of this very state directory listens there. Asked by who holds the directory's
     lock, it is one whose directory was deleted."""
     for holder in _holders(port):
-        with suppress(psutil.Error):
+        try:
             if holder.environ().get("SPANLORE_STATE_DIR") == str(state_dir):
                 return True
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            return True  # it has ended since, and a zombie says nothing: the port is free in a moment
+        except (psutil.Error, OSError):
+            continue
     return False
 
 

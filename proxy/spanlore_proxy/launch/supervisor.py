@@ -39,6 +39,9 @@ GIVE_UP_AFTER: Final = 4
 LEFTOVER_PATIENCE_S: Final = 12.0
 """The leash takes up to 8 s to end the processes of a supervisor that was killed."""
 
+BRIEF_PATIENCE_S: Final = 1.5
+"""With a port that another program has, or one of ours that is about to end."""
+
 KEEP_S: Final = 1.0
 """How often it is looked whether the token's file and the state directory are what they were."""
 PROXY: Final = "proxy"
@@ -149,14 +152,17 @@ class Supervisor:
         self._stop.set()
 
     async def _settled(self) -> Ports:
-        """The ports; those of a daemon whose state directory was deleted are free in a moment."""
-        end = time.monotonic() + LEFTOVER_PATIENCE_S
+        """The ports; those of a daemon whose directory was deleted are free in a moment. What of it ends last does
+        not tell whose it was, so a taken one is looked at for a while."""
+        now, may_wait = time.monotonic(), self._listening is None
+        end = now + (BRIEF_PATIENCE_S if may_wait else 0.0)
         while True:
             try:
                 return port_settling.settle(self._settings, self._listening)
             except port_settling.PortTakenError as error:
-                is_ours = port_settling.is_left_behind(error.port, self._paths.state_dir)
-                if not is_ours or time.monotonic() > end:
+                if may_wait and port_settling.is_left_behind(error.port, self._paths.state_dir):
+                    end = now + LEFTOVER_PATIENCE_S
+                if time.monotonic() >= end:
                     raise
             await asyncio.sleep(0.2)
 
