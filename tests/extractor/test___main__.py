@@ -43,7 +43,7 @@ def test_it_mines_by_itself(collector: Collecting, tmp_path: Path) -> None:
     """A session that has gone idle is mined without a command, its note is written, and SIGTERM ends the
     process in order."""
     scope = "github.com/example/schedule"
-    collector.send(corrected("schedule-1", "never use globals", START_NS - 10**15, repository=scope).spans())
+    collector.send(corrected("schedule-1", "never use gotos", START_NS - 10**15, repository=scope).spans())
     notes = tmp_path / "notes"
     noted = {"SPANLORE_NOTES_ENABLED": "true", "SPANLORE_NOTES_DIRECTORY": str(notes)}
     running = process({**collector.environment, **noted}, tmp_path / "log")
@@ -93,7 +93,7 @@ def test_wrong_settings(tmp_path: Path) -> None:
 def test_checkpoints_mine_what_still_runs(collector: Collecting, tmp_path: Path) -> None:
     """With `mining.checkpoint_s` a session that is not over is mined where it stands; without it, it waits."""
     scope = "github.com/example/checkpoint"
-    told = corrected("checkpoint-1", "never use globals", time.time_ns() - 5 * 10**9, repository=scope)
+    told = corrected("checkpoint-1", "never use threads", time.time_ns() - 5 * 10**9, repository=scope)
     collector.send(told.spans())
     running_still = {**collector.environment, "SPANLORE_MINING_INTERVAL_S": "0.2", "SPANLORE_MINING_IDLE_S": "3600"}
     for every_s, count in (("0", 0), ("0.5", 1)):

@@ -76,7 +76,7 @@ def test_at_once_or_one_by_one_is_the_same(collector: Collecting) -> None:
 def test_a_session_is_mined_when_it_is_over(collector: Collecting) -> None:
     """Not before, unless asked for; and again when it grew."""
     scope = "github.com/example/over"
-    told = corrected("over-1", "never use globals", repository=scope)
+    told = corrected("over-1", "never use singletons", repository=scope)
     collector.send(told.spans())
     early = run(collector, now_ns=START_NS + 60 * 10**9)
     nothing = memories(collector, scope)
@@ -94,7 +94,7 @@ def test_a_session_is_mined_when_it_is_over(collector: Collecting) -> None:
 def test_active_sessions_by_hand(collector: Collecting) -> None:
     """`spanlore mine` means now."""
     scope = "github.com/example/now"
-    collector.send(corrected("now-1", "never use globals", repository=scope).spans())
+    collector.send(corrected("now-1", "never use macros", repository=scope).spans())
 
     run(collector, now_ns=START_NS + 60 * 10**9, active_too=True)
 
