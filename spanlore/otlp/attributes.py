@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import orjson
@@ -32,8 +32,6 @@ _STRING_VALUE, _VALUE, _KEY = 0x0A, 0x12, 0x0A
 """Tags of `AnyValue.string_value`, `KeyValue.value` and `KeyValue.key`."""
 _LAST_BYTE = 0x7F
 """A byte of a varint up to it is its last one."""
-_known: dict[bytes, tuple[str, AttributeValue]] = {}
-"""Attributes by their bytes. Threads may fill and empty it at once: each step is one of the interpreter."""
 
 
 def attributes_of(pairs: Iterable[KeyValue]) -> dict[str, AttributeValue]:
@@ -124,20 +122,17 @@ def lean_attributes(pairs: Iterable[bytes]) -> dict[str, AttributeValue]:
     """
     out: dict[str, AttributeValue] = {}
     for pair in pairs:
-        known = _known.get(pair)
-        if known is None:
-            known = _lean_attribute(pair)
-            if len(pair) <= _MAX_KNOWN_BYTES:
-                if len(_known) >= _MAX_KNOWN:
-                    _known.clear()
-                _known[pair] = known
-        out[known[0]] = known[1]
+        key, value = _known_attribute(pair) if len(pair) <= _MAX_KNOWN_BYTES else _lean_attribute(pair)
+        out[key] = value
     return out
 
 
 def _lean_attribute(pair: bytes) -> tuple[str, AttributeValue]:
     """What is plain text is cut out by hand, in a third of the time; the rest, and what is wrong, is protobuf's."""
     return _text_attribute(pair) or next(iter(attributes_of((KeyValue.FromString(pair),)).items()))
+
+
+_known_attribute = lru_cache(_MAX_KNOWN)(_lean_attribute)
 
 
 def _text_attribute(pair: bytes) -> tuple[str, str] | None:

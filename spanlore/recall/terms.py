@@ -43,10 +43,16 @@ def distinct_terms(text: str) -> list[str]:
     return list(dict.fromkeys([term for piece in dict.fromkeys(text.split()) for term in _terms_in(piece)]))
 
 
-@lru_cache(MAX_KNOWN_WORDS)
 def _terms_in(piece: str) -> tuple[str, ...]:
-    """Of what stands between white space."""
+    """Of what stands between white space. Long pieces (JSON, base64) hardly come again, and would be kept whole."""
+    return _known_terms(piece) if len(piece) <= MAX_TERM_CHARS else _found_terms(piece)
+
+
+def _found_terms(piece: str) -> tuple[str, ...]:
     return tuple(term for word in _WORD.findall(piece) for term in _terms_of(word))
+
+
+_known_terms: Final = lru_cache(MAX_KNOWN_WORDS)(_found_terms)
 
 
 def _terms_of(word: str) -> tuple[str, ...]:

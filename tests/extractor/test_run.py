@@ -96,9 +96,9 @@ def test_active_sessions_by_hand(collector: Collecting) -> None:
     scope = "github.com/example/now"
     collector.send(corrected("now-1", "never use macros", repository=scope).spans())
 
-    run(collector, now_ns=START_NS + 60 * 10**9, active_too=True)
+    report = run(collector, now_ns=START_NS + 60 * 10**9, active_too=True)
 
-    assert len(memories(collector, scope)) == 1
+    assert len(memories(collector, scope)) == 1, report
 
 
 @pytest.mark.parametrize("seconds", [-3_600, -10 * 366 * 86_400])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from spanlore.recall import terms as terms_module
 from spanlore.recall.terms import distinct_terms, is_name, terms
 
 
@@ -33,3 +34,12 @@ def test_repeated_words_are_repeated() -> None:
 def test_what_is_a_name(term: str, expected: bool) -> None:
     """Joined, and long enough to mean something."""
     assert is_name(term) is expected
+
+
+def test_long_pieces_are_not_kept() -> None:
+    """JSON without white space has its terms like any text, and costs no memory for the life of the process."""
+    kept = terms_module._known_terms.cache_info().currsize
+    piece = '{"alpha_beta":"' + "gamma-delta," * 1000 + '"}'
+
+    assert set(terms(piece)) >= {"alpha_beta", "gamma-delta"}
+    assert terms_module._known_terms.cache_info().currsize == kept
