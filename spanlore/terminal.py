@@ -30,10 +30,16 @@ def harmless(text: str) -> str:
 
 def show(view: RenderableType) -> None:
     """Prints a rich view to stdout: its own styles, and only harmless text."""
+    _take_every_character()
+    console().print(_Harmless(view))
+
+
+def console() -> Console:
+    """A console for stdout that shows text as it is: a prompt with `[red]`, `a[/b]` or `:tada:` in it is no markup.
+    rich would leave out the first, end with an error at the second and draw the third."""
     from rich.console import Console
 
-    _take_every_character()
-    Console(highlight=False).print(_Harmless(view))
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def harmless_view(view: RenderableType) -> RenderableType:

@@ -43,6 +43,18 @@ def test_views_are_shown_harmless(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.count("�[2Jc�d�e") == 2
 
 
+def test_brackets_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    """A prompt says what it says: brackets are neither left out nor an error, and colons draw no picture."""
+    said = "fix a[i] and [red]x[/red], ![/b] :tada:"
+    table = Table(box=None)
+    table.add_column(said)
+    table.add_row(said)
+    show(table)
+    show(said)
+
+    assert capsys.readouterr().out.count(said) == 3
+
+
 def test_write_keeps_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """Tabs and line feeds are no harm."""
     write("one\ttwo\n" + HOSTILE)

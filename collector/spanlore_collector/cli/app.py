@@ -184,7 +184,7 @@ def watch(
 
     from rich.live import Live
 
-    from spanlore.terminal import harmless_view
+    from spanlore.terminal import console, harmless_view
     from spanlore_collector.cli.watch import moment, view
 
     with _store() as store:
@@ -198,7 +198,7 @@ def watch(
                     if once:
                         return
                     time.sleep(interval_s)
-            with Live(auto_refresh=False, screen=sys.stdout.isatty()) as live:
+            with Live(console=console(), auto_refresh=False, screen=sys.stdout.isatty()) as live:
                 while True:
                     live.update(harmless_view(view(moment(store, time.time_ns()))), refresh=True)
                     time.sleep(interval_s)

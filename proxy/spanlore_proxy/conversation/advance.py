@@ -49,17 +49,18 @@ class Advance:
 
 
 def advance(
-    before: ConversationState, meeting: Meeting, seen: Seen, view: View, said: tuple[HumanMessage, ...]
+    before: ConversationState, meeting: Meeting, seen: Seen, view: View, said: tuple[HumanMessage, ...] | None
 ) -> Advance:
-    """Moves the conversation on. `said`: what people have typed in the turn that was open before."""
+    """Moves the conversation on. `said`: what people have typed in the turn that was open before; None when nobody
+    remembers it, which is the first time after a restart."""
     scene = make_scene(before, meeting, seen, view)
     tools = answered_tools(scene)
     human = typed_by_person(scene)
     left = with_tools(before.turn, tools)
     turn = _turn(scene, left)
     is_new_turn = left is None or turn.span_id != left.span_id
-    if left is not None and left.revision and not said:
-        said = _said_before(scene)
+    if said is None or (left is not None and left.revision and not said):
+        said = _said_before(scene) if left is not None else ()
     over: list[Turn] = []
     if left is not None and is_new_turn and not left.is_emitted and has_words(left, said):
         over.append(finished(left, said, _how_left(scene)))

@@ -65,6 +65,9 @@ class Tracker:
         self._sessions: dict[str, list[str]] = {}
         self._said: dict[str, tuple[HumanMessage, ...]] = {}
         """What people typed in each newest turn: only here, never in a state, which may lie on disk unredacted."""
+        self._unremembered: set[str] = set()
+        """Conversations of an earlier tracker that nothing was heard of since: what was typed in their newest turn
+        stands in their histories only."""
         self._summarised: dict[str, str] = {}
         """By process, of clients that name no session: the conversation that it asked a summary of last."""
         self._calls = OpenCalls()
@@ -79,6 +82,8 @@ class Tracker:
         """Takes over what an earlier tracker knew; the states used last should come last."""
         for state in states:
             self._keep(state)
+            self._unremembered.add(state.conversation)
+        self._unremembered &= self._states.keys()
         self._changed.clear()
 
     def state(self, conversation: str) -> ConversationState | None:
@@ -150,7 +155,9 @@ class Tracker:
 
     def _advance(self, found: Found, seen: Seen, view: View) -> Observed:
         meeting = Meeting(found.alignment, found.is_birth, found.is_compacted)
-        said = self._said.get(found.state.conversation, ())
+        key = found.state.conversation
+        said = None if key in self._unremembered else self._said.get(key, ())
+        self._unremembered.discard(key)
         step = advance(found.state, meeting, seen, view, said)
         self._keep(step.state)
         self._remember_said(step)
@@ -267,6 +274,7 @@ class Tracker:
     def _forget(self, key: str) -> None:
         state = self._states.pop(key)
         self._said.pop(key, None)
+        self._unremembered.discard(key)
         self._calls.take(key)
         self._changed.pop(key, None)
         for index, name in ((self._groups, state.group), (self._sessions, state.session_id)):

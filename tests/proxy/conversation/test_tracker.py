@@ -245,6 +245,25 @@ def test_a_resumed_session_after_a_restart_tells_nothing_again() -> None:
     assert place(observed) == (1, 1, 1)
 
 
+@pytest.mark.parametrize("is_over", [True, False], ids=["ends", "left"])
+def test_a_turn_that_a_restart_splits_keeps_its_words(*, is_over: bool) -> None:
+    """What was typed is in no state, so the new tracker reads it from the history, once; also where the person has
+    gone on in the meantime. What was typed since comes behind it."""
+    play = Play().say(user(REMINDER, "first"))
+    play.ask(call("t1", "ls"))
+    play.tracker, states = Tracker(), on_disk(play)
+    play.tracker.restore(states)
+    if is_over:
+        play.say(user(result("t1", "x"), "and quickly")).ask(call("t2", "ls"))
+        observed = play.say(user(result("t2", "x"))).ask("done")
+    else:
+        observed = play.say(user(result("t1", "x"), "[Request interrupted by user]", "second")).ask(call("t2", "ls"))
+    (turn,) = observed.observation.turns
+
+    assert (turn.turn_index, turn.tool_calls) == (0, 2 if is_over else 1)
+    assert [human.text for human in turn.human] == (["first", "and quickly"] if is_over else ["first"])
+
+
 @pytest.mark.parametrize("by_header", [True, False], ids=["header", "summary-text"])
 def test_compaction_keeps_session_and_conversation(by_header: bool) -> None:
     """A summary in place of the history: same session and conversation, marked; the turn that was going on goes on, and
