@@ -9,7 +9,6 @@ from spanlore.spans.encode import encode
 from spanlore.spans.place import Workplace
 from spanlore.spans.record import SpanRecord
 from spanlore_proxy.conversation.agent import identify
-from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.tracker import Observed, Tracker
 from spanlore_proxy.conversation.view import View
 from spanlore_proxy.wire.anthropic import fold_response, parse_request
@@ -53,7 +52,7 @@ def assistant(*blocks: dict[str, Any] | str) -> dict[str, Any]:
 def view(*messages: dict[str, Any], **fields: Any) -> View:
     """Of a request with these messages."""
     request = parse_request(json.dumps({"model": "m", "messages": list(messages), **fields}).encode())
-    return View(request, READERS[request.dialect])
+    return View(request)
 
 
 @dataclass

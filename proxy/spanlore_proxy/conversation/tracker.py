@@ -22,13 +22,13 @@ from spanlore_proxy.conversation.advance import Advance, advance, place_of
 from spanlore_proxy.conversation.agent import Identity
 from spanlore_proxy.conversation.chain import Fit
 from spanlore_proxy.conversation.closing import OpenCalls, closed, patience_ns
-from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.digests import Digests
 from spanlore_proxy.conversation.inference import Seen, make_inference
 from spanlore_proxy.conversation.meeting import Found, best_fit, find, group_of, of_run, resumed_from
 from spanlore_proxy.conversation.scene import Meeting
 from spanlore_proxy.conversation.state import ConversationState, state_from_json, state_to_json
 from spanlore_proxy.conversation.view import View
+from spanlore_proxy.wire.codecs import CODECS
 from spanlore_proxy.wire.exchange import Exchange
 from spanlore_proxy.wire.request import WireRequest
 from spanlore_proxy.wire.response import WireResponse
@@ -105,11 +105,11 @@ class Tracker:
         """
         workplace = _with_agent(workplace, identity)
         seen = Seen(exchange, request, response, identity, workplace, injected or Injected())
-        reader = READERS.get(request.dialect) if request is not None else None
-        if request is None or reader is None or not request.raw_messages:
+        codec = CODECS.get(request.dialect) if request is not None else None
+        if request is None or codec is None or not request.raw_messages:
             return self._aside(seen, None)
-        chain = self._digests.chain(request.raw_messages, reader.digest, len(exchange.request_body))
-        view = View(request, reader, chain, harness=identity.harness)
+        chain = self._digests.chain(request.raw_messages, codec.message_digest, len(exchange.request_body))
+        view = View(request, chain, harness=identity.harness)
         if identity.call_class in _ASIDE:
             return self._aside(seen, view)
         if identity.call_class is CallClass.COMPACTION:

@@ -20,25 +20,27 @@ from spanlore.genai.messages import (
 )
 from spanlore.harness.preamble import preamble
 from spanlore_proxy.conversation.claude_code import BILLING_PREFIX
-from spanlore_proxy.conversation.dialects import Reader
+from spanlore_proxy.wire.codecs import CODECS
 from spanlore_proxy.wire.request import WireRequest
 
 _ASSISTANT = Role.ASSISTANT.value
 
 
 class View:
-    """One request, read through its dialect's reader. Lives for one observation."""
+    """One request, read through its dialect's codec. Lives for one observation."""
 
-    def __init__(
-        self, request: WireRequest, reader: Reader, chain: bytes | None = None, *, harness: str = "unknown"
-    ) -> None:
-        """`chain`: the messages' digests, where they are known."""
+    def __init__(self, request: WireRequest, chain: bytes | None = None, *, harness: str = "unknown") -> None:
+        """`chain`: the messages' digests, where they are known.
+
+        Raises:
+            KeyError: The request's dialect has no codec (`dialect.recognise` names none such).
+        """
         self._request = request
-        self._reader = reader
+        self._codec = CODECS[request.dialect]
         self._decoded: dict[int, Message] = {}
         self.opening = preamble(request.raw_messages, harness)
         """Index of the first message that the client did not make up."""
-        self.chain = b"".join(map(reader.digest, request.raw_messages)) if chain is None else chain
+        self.chain = b"".join(map(self._codec.message_digest, request.raw_messages)) if chain is None else chain
 
     @property
     def raw_messages(self) -> Sequence[dict[str, Any]]:
@@ -52,7 +54,7 @@ class View:
         """The message at that index."""
         found = self._decoded.get(index)
         if found is None:
-            found = self._decoded[index] = self._reader.decode_message(self._request.raw_messages[index])
+            found = self._decoded[index] = self._codec.decode_message(self._request.raw_messages[index])
         return found
 
     def messages(self, first: int) -> tuple[Message, ...]:
@@ -65,7 +67,7 @@ class View:
 
     def echo_of(self, raw_output: dict[str, Any] | None) -> bytes:
         """Digest of an answer as the client would send it back, b"" without one."""
-        return self._reader.digest(raw_output) if raw_output is not None else b""
+        return self._codec.message_digest(raw_output) if raw_output is not None else b""
 
     def is_assistant(self, index: int) -> bool:
         """Whether the model said it; without decoding."""
@@ -106,7 +108,7 @@ class View:
         Claude Code's first block changes with every call and is not part of it.
         """
         parts = tuple(
-            part for part in self._reader.decode_system(self._request) if not _text(part).startswith(BILLING_PREFIX)
+            part for part in self._codec.decode_system(self._request) if not _text(part).startswith(BILLING_PREFIX)
         )
         if not parts:
             return (), None
@@ -119,7 +121,7 @@ class View:
         if not raw:
             return (), None
         digest = content_hash(orjson.dumps(raw, option=orjson.OPT_NON_STR_KEYS).decode("utf-8", "replace"))
-        return (() if digest in known else self._reader.decode_tools(self._request)), digest
+        return (() if digest in known else self._codec.decode_tools(self._request)), digest
 
 
 def _text(part: Part) -> str:

@@ -23,7 +23,6 @@ from spanlore.signature.failure import Signature, signature_of
 from spanlore.spans.ids import conversation_id_of
 from spanlore.spans.place import Channel, Outcome, Workplace
 from spanlore_proxy.conversation.agent import Identity, system_texts, texts_of
-from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.late import command_behind
 from spanlore_proxy.conversation.view import View
 from spanlore_proxy.injection.layouts.layout import Layout
@@ -127,7 +126,7 @@ def opening_of(request: WireRequest, identity: Identity) -> str:
     """What a person said before the first answer, else the summary there; without either, what stands there."""
     opening = opening_text(request.raw_messages, identity.harness)
     if opening is None:
-        view = View(request, READERS[request.dialect], chain=b"")
+        view = View(request, chain=b"")
         first = range(first_answer(request.raw_messages, identity.harness))
         found = [scan(view.message(index)) for index in first]
         said = [text for one in found for text in one.texts] or [one.summary for one in found if one.summary]
@@ -210,7 +209,7 @@ def _epoch(request: WireRequest, layout: Layout, identity: Identity) -> str:
 
 def _failures(request: WireRequest, layout: Layout, harness: str, programs: frozenset[str]) -> Iterator[Failure]:
     """Failing results behind the model's newest message; none when the model's words are the last."""
-    view = View(request, READERS[request.dialect], chain=b"")
+    view = View(request, chain=b"")
     start = view.after_last_answer()
     for index in range(start, len(view)):
         # Decoding is for what may be answered only: what a person pastes can be large.
@@ -238,7 +237,7 @@ def _failures(request: WireRequest, layout: Layout, harness: str, programs: froz
 
 def _prompt(request: WireRequest, layout: Layout, identity: Identity) -> Prompt | None:
     """The newest words of a person behind the model's newest message."""
-    view = View(request, READERS[request.dialect], chain=b"")
+    view = View(request, chain=b"")
     for index in range(len(view) - 1, view.after_last_answer() - 1, -1):
         if not layout.takes_prompt_hint(request, index):
             continue

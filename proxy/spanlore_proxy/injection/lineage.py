@@ -29,7 +29,6 @@ from spanlore.genai.inference import CallClass
 from spanlore.spans.ids import conversation_id_of
 from spanlore.spans.place import Workplace
 from spanlore_proxy.conversation.agent import Identity
-from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.meeting import begins_with_summary
 from spanlore_proxy.conversation.view import View
 from spanlore_proxy.injection.facts import RequestFacts, first_answer, opening_of
@@ -174,7 +173,7 @@ def _put[Key, Value](known: OrderedDict[Key, Value], key: Key, value: Value, at_
 
 def _is_new_summary(request: WireRequest, identity: Identity, run: _Run) -> bool:
     """The history begins with a summary that does not stand in what the run had summarised."""
-    view = View(request, READERS[request.dialect], chain=b"", harness=identity.harness)
+    view = View(request, chain=b"", harness=identity.harness)
     if not begins_with_summary(view, identity.harness):
         return False
     digest = CODECS[request.dialect].message_digest

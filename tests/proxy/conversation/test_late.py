@@ -6,9 +6,7 @@ from typing import Any
 
 import orjson
 
-from spanlore.genai.inference import Dialect
 from spanlore.genai.messages import ToolCall
-from spanlore_proxy.conversation.dialects import READERS
 from spanlore_proxy.conversation.late import command_behind
 from spanlore_proxy.conversation.view import View
 from spanlore_proxy.wire.openai_responses import parse_request
@@ -25,7 +23,7 @@ def output(id_: str, text: str) -> dict[str, Any]:
 
 
 def view(*items: dict[str, Any]) -> View:
-    return View(parse_request(orjson.dumps({"input": items})), READERS[Dialect.OPENAI_RESPONSES])
+    return View(parse_request(orjson.dumps({"input": items})))
 
 
 def test_the_command_behind_a_late_result() -> None:
