@@ -133,6 +133,7 @@
     } catch { /* the daemon is away; the row is still marked, and another click tries again */ }
     if (mine !== asked || !html) return;
     panel.innerHTML = html;
+    panel.dataset.span = span;
     panel.scrollTop = 0;
     const keep = document.activeElement;
     split.classList.add("open");
@@ -141,14 +142,18 @@
   };
   const openSoon = (row) => { clearTimeout(soon); soon = setTimeout(() => open(row.dataset.span), 90); };
   const close = () => {
+    const back = panel.contains(document.activeElement) ? $(".bar.on") ?? chosen : null;
     split.classList.remove("open");
     mark("");
+    back?.focus({ preventScroll: true });
     history.replaceState(null, "", timeline.dataset.base);
   };
   timeline?.addEventListener("click", (event) => {
     const bar = event.target.closest("a.bar");
     if (!bar || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
+    // Once more on the row that is open: into its panel, which is a long way off for the Tab key.
+    if (split.classList.contains("open") && panel.dataset.span === bar.dataset.span) return panel.focus({ preventScroll: true });
     bar.focus({ preventScroll: true });
     open(bar.dataset.span);
   });
@@ -245,6 +250,7 @@
   let isGoing = false;
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
+      if ($("dialog[open]")) return;
       if (isTyping(event.target)) event.target.blur();
       else if (split?.classList.contains("open")) close();
       return;
@@ -264,7 +270,7 @@
       o: unfold,
       d: switchTheme,
     };
-    if (event.key.startsWith("Arrow") && !$("[data-row]")) return;
+    if (event.key.startsWith("Arrow") && (!$("[data-row]") || panel?.contains(event.target))) return;
     if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
   });
 })();

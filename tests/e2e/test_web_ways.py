@@ -1,0 +1,133 @@
+"""Ways through the web page in a real Chromium: by keys, by the browser's buttons, on a phone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import chromium, shoot, visiting
+from support.collector_process import CollectorProcess
+from support.web_process import WebProcess
+from support.web_site import told_site
+from support.web_story import SESSION, WebStory
+
+type Told = tuple[CollectorProcess, WebProcess, WebStory]
+FIELDS = "[...document.querySelectorAll('.filters input, .filters select')].map(field => field.value)"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def told(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    """The collector, the page's process, and what is in the store."""
+    with told_site(tmp_path_factory.mktemp("ways")) as found:
+        yield found
+
+
+def _focus(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+
+
+def test_keys_go_into_the_panel_and_back(browser: Browser, told: Told) -> None:
+    """Enter opens a row, Enter again goes into its panel, where arrows scroll; Escape leads back to the row."""
+    row = f"s-{told[2].failed_span}"
+    with visiting(browser, told[1].login_url) as visitor:
+        page = visitor.page
+        page.goto(f"{told[1].url}/sessions/{SESSION}")
+        page.keyboard.press("x")
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel .error-line")).to_be_visible()
+        assert _focus(page) == row
+        page.keyboard.press("Enter")
+        assert _focus(page) == "panel"
+        page.keyboard.press("ArrowDown")
+        assert _focus(page) == "panel"
+        page.keyboard.press("Tab")
+        expect(page.locator("#panel [data-close]")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.locator("#panel")).to_be_hidden()
+        assert _focus(page) == row
+
+
+def test_escape_ends_one_thing_at_a_time(browser: Browser, told: Told) -> None:
+    """The list of keys over an open panel: it is left, the panel stays, and who was on a row is there again."""
+    with visiting(browser, told[1].login_url) as visitor:
+        page = visitor.page
+        page.goto(f"{told[1].url}/sessions/{SESSION}")
+        page.keyboard.press("x")
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel .error-line")).to_be_visible()
+        page.keyboard.press("?")
+        expect(page.locator("#keys button")).to_be_focused()
+        page.keyboard.press("j")
+        expect(page.locator("#keys button")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.locator("#keys")).to_be_hidden()
+        expect(page.locator("#panel")).to_be_visible()
+        assert _focus(page) == f"s-{told[2].failed_span}"
+
+
+def test_a_row_that_is_chosen_stays_in_its_place(browser: Browser, told: Told) -> None:
+    """A long title under the keys' focus is not pushed to the edge of its cell."""
+    with visiting(browser, told[1].login_url, width=1000) as visitor:
+        visitor.page.goto(f"{told[1].url}/sessions?q=flaky")
+        cell = visitor.page.locator("tbody td.wide").first
+        cut = cell.evaluate("cell => cell.scrollWidth > cell.clientWidth")
+        visitor.page.keyboard.press("j")
+        expect(cell.locator("a")).to_be_focused()
+
+        assert cut
+        assert cell.evaluate("cell => cell.scrollLeft") == 0
+
+
+def test_the_back_button_shows_the_fields_of_the_list_that_is_shown(browser: Browser, told: Told) -> None:
+    """A browser would put in what was typed last, and the filters would tell of another list."""
+    with visiting(browser, told[1].login_url) as visitor:
+        page = visitor.page
+        page.goto(f"{told[1].url}/sessions?agent=claude-code&sort=cost")
+        shown = page.evaluate(FIELDS)
+        page.fill("input[name=q]", "half typed")
+        page.select_option("select[name=outcome]", "failed")
+        page.wait_for_url("**outcome=failed**")
+        page.go_back()
+        page.wait_for_url("**sort=cost")
+
+        assert page.evaluate(FIELDS) == shown
+        page.reload()
+        assert page.evaluate(FIELDS) == shown
+
+
+@pytest.mark.parametrize("width", [390, 360])
+def test_on_phones(browser: Browser, told: Told, width: int) -> None:
+    """Nothing is wider than the screen, all of the header can be touched, and what is looked for can be read."""
+    pages = ("/sessions", f"/sessions/{SESSION}", "/memories?view=review", "/search?q=KeyError", "/cost", "/health")
+    with visiting(browser, told[1].login_url, width=width, height=780) as visitor:
+        for path in pages:
+            visitor.page.goto(told[1].url + path)
+            expect(visitor.page.locator("#theme")).to_be_in_viewport(ratio=1)
+            expect(visitor.page.locator("header nav a").last).to_be_in_viewport(ratio=1)
+            shoot(visitor.page, f"phone-{width}-{re.sub(r'[^a-z]+', '-', path[1:9])}")
+
+            assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        visitor.page.goto(f"{told[1].url}/search")
+        box = visitor.page.locator("input[name=q]").bounding_box()
+        assert box is not None
+        assert box["width"] > 0.7 * width
+
+
+def test_code_stands_as_it_was_typed(browser: Browser, told: Told) -> None:
+    """A font's ligatures would make one stroke of the two of `--flag`, and another sign of `!=`."""
+    with visiting(browser, told[1].login_url) as visitor:
+        visitor.page.goto(f"{told[1].url}/sessions/{SESSION}?span={told[2].failed_span}")
+        for place in (".bar.tool i", "#panel pre.command", "#panel code"):
+            style = visitor.page.locator(place).first.evaluate("one => getComputedStyle(one).fontVariantLigatures")
+
+            assert style == "none", place
