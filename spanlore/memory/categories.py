@@ -94,7 +94,7 @@ _BY_KIND: Final = {
 
 def category_of(memory: Memory) -> Category:
     """The memory's category."""
-    if memory.kind in (Kind.EXPLICIT, Kind.CORRECTION):
+    if memory.kind.is_stated:
         return _of_words(memory)
     if memory.kind in _BY_KIND:
         return _BY_KIND[memory.kind]

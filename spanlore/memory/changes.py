@@ -119,7 +119,7 @@ def pin(memory: Memory, pinned: bool) -> Operation | None:
     """
     if memory.pinned == pinned:
         return None
-    if pinned and memory.status not in (Status.ACTIVE, Status.TRIAL):
+    if pinned and not memory.status.is_shown:
         raise ValueError(f"{memory.id} is {memory.status}; `spanlore confirm {memory.id}` first")
     changed = replace(memory, pinned=pinned, version=memory.version + 1)
     return Operation(Verb.PINNED if pinned else Verb.UNPINNED, changed, "", ACTOR)
@@ -137,9 +137,8 @@ def supersede(made: Memory, known: Sequence[Memory], by: str = ACTOR) -> list[Op
     out = []
     for rival in sorted(known, key=lambda memory: memory.id):
         same = (rival.scope, rival.subject, rival.slot) == (made.scope, made.subject, made.slot)
-        is_live = rival.status in (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE)
         outranks = by == ACTOR or rival.source is not Source.EXPLICIT
-        if same and is_live and rival.value != made.value and not rival.pinned and outranks:
+        if same and rival.is_live and rival.value != made.value and not rival.pinned and outranks:
             note = f"superseded by {made.id}"
             version = rival.version + 1
             ended = replace(

@@ -35,6 +35,16 @@ class Kind(StrEnum):
     EXPLICIT = "explicit"
     """Something the user asked to have remembered."""
 
+    @property
+    def is_stated(self) -> bool:
+        """A person's own words; the others are mined from what happened."""
+        return self in (Kind.CORRECTION, Kind.EXPLICIT)
+
+    @property
+    def recommends(self) -> bool:
+        """Its text ends with the command or path that worked. That of a trap or a dead end is the failure."""
+        return self in (Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION)
+
 
 class Source(StrEnum):
     """How it came to be known."""
@@ -45,9 +55,14 @@ class Source(StrEnum):
     REPEATED_LOOKUP = "repeated_lookup"
     EXPLICIT = "explicit"
 
+    @property
+    def is_stated(self) -> bool:
+        """A person said it."""
+        return self in (Source.CORRECTION, Source.EXPLICIT)
+
 
 class Status(StrEnum):
-    """Where a memory is in its life. Only TRIAL and ACTIVE are ever shown to an agent."""
+    """Where a memory is in its life."""
 
     CANDIDATE = "candidate"
     TRIAL = "trial"
@@ -58,6 +73,16 @@ class Status(StrEnum):
     """Its shape is suspicious (a URL to fetch, a pipeline from the network, an order to ignore); waits for review."""
     FORGOTTEN = "forgotten"
     """The user said so; never learned again."""
+
+    @property
+    def is_live(self) -> bool:
+        """Candidate, on trial or active: what new evidence may still change."""
+        return self in (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE)
+
+    @property
+    def is_shown(self) -> bool:
+        """Shown to agents: on trial or active."""
+        return self in (Status.TRIAL, Status.ACTIVE)
 
 
 class EvidenceRole(StrEnum):
@@ -172,13 +197,13 @@ class Memory:
     @property
     def is_live(self) -> bool:
         """Candidate, on trial or active: what new evidence may still change."""
-        return self.status in (Status.CANDIDATE, Status.TRIAL, Status.ACTIVE)
+        return self.status.is_live
 
     @property
     def is_shown(self) -> bool:
         """Whether an agent may be shown it at all: not when what it names is gone, unless its user pinned it."""
         is_gone = not self.pinned and self.anchor_state is AnchorState.ORPHANED
-        return self.status in (Status.ACTIVE, Status.TRIAL) and not is_gone
+        return self.status.is_shown and not is_gone
 
     @property
     def anchor_state(self) -> AnchorState:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
-from spanlore.memory.memory import Kind, Memory, Source
+from spanlore.memory.memory import Kind, Memory
 from spanlore.recall.answer import FRAME_TOKENS, LINE_TOKENS
 from spanlore.recall.budget import count_tokens
 from spanlore.recall.fit import Failed, weigh
@@ -28,7 +28,6 @@ BUDGET_TOKENS: Final = 500
 MAX_FIRST: Final = 3
 FAIR_SCORE: Final = 0.6
 """As the proxy has them."""
-_STATED: Final = frozenset({Source.CORRECTION, Source.EXPLICIT})
 _CODE: Final = re.compile(r"`([^`]+)`")
 
 
@@ -83,7 +82,7 @@ def _met(session: MinedSession, steps: Iterable[ToolStep], known: Snapshot) -> s
 def _verdict(memory: Memory, met: set[str], done: Iterable[str]) -> str:
     if memory.id in met:
         return "failed"
-    if memory.source in _STATED:
+    if memory.source.is_stated:
         return "stated"
     remedy = (_CODE.findall(memory.text) or [memory.value])[-1]
     # Another tool, as a way around one that fails, is used by everybody for something.

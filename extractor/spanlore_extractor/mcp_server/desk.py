@@ -19,7 +19,7 @@ from typing import Any, Final
 from spanlore.embedding.static import EmbeddingsMissingError, load_embed
 from spanlore.memory import stated
 from spanlore.memory.changes import shape_of
-from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Kind, Memory, Status
+from spanlore.memory.memory import USER_SCOPE, Evidence, EvidenceRole, Memory, Status
 from spanlore.memory.operations import Operation
 from spanlore.memory.sharing import Sharing
 from spanlore.recall.answer import Question, answer
@@ -42,7 +42,6 @@ REFLECT_TOKENS: Final = 2_000
 INFO_TOKENS: Final = 800
 """Of what earlier sessions were about."""
 WAIT_S: Final = 1.0
-_THE_USERS: Final = frozenset({Kind.CORRECTION, Kind.EXPLICIT})
 
 _SESSION: Final = """
 SELECT session_id, harness, repository, branch, title, turns, inferences, tool_calls, failures, input_tokens,
@@ -252,7 +251,7 @@ class Desk:
                 raise DeskError(f"there is no memory {memory_id!r}; `recall` gives the ids")
             if memory.pinned:
                 raise DeskError(f"{memory.id} is pinned by the user, who alone may have it forgotten")
-            if memory.is_shown and (memory.is_edited or memory.kind in _THE_USERS):
+            if memory.is_shown and (memory.is_edited or memory.kind.is_stated):
                 raise DeskError(
                     f"{memory.id} is the user's own word; the user may have it forgotten: `spanlore forget {memory.id}`"
                 )

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
-from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Status
+from spanlore.memory.memory import Evidence, EvidenceRole, Memory
 from spanlore.spans.place import Outcome
 from spanlore_extractor.memories.wording import code_parts
 from spanlore_extractor.mining.lessons import QUOTE_CHARS, relative, shown_command
 from spanlore_extractor.mining.session import MinedSession, ToolStep
-
-_KINDS: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION})
-_LIVE: Final = frozenset({Status.CANDIDATE, Status.TRIAL, Status.ACTIVE})
 
 
 def find_against(sessions: Iterable[MinedSession], known: Iterable[Memory]) -> list[tuple[str, Evidence]]:
@@ -36,7 +32,7 @@ def find_against(sessions: Iterable[MinedSession], known: Iterable[Memory]) -> l
 
 def _form_of(memory: Memory) -> str:
     """The command or path it says works; '' when it is not told in full."""
-    if memory.kind not in _KINDS or memory.status not in _LIVE:
+    if not (memory.kind.recommends and memory.is_live):
         return ""
     parts: Sequence[str] = code_parts(memory.text)
     is_whole = len(parts) > 1 and "…" not in parts[-1]

@@ -19,8 +19,6 @@ MAX_ANCHORS: Final = 8
 
 _SCRIPTED: Final = {"npm": "package.json", "pnpm": "package.json", "yarn": "package.json", "bun": "package.json"}
 _TARGETED: Final = {"make": ("Makefile", "makefile", "GNUmakefile"), "just": ("justfile", "Justfile")}
-_SHOWN_KINDS: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION, Kind.TRAP})
-_STATED_KINDS: Final = frozenset({Kind.CORRECTION, Kind.EXPLICIT})
 _PATH: Final = re.compile(r"[\w@.+-]+(?:/[\w@.+-]+)*/?")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _WORD: Final = re.compile(r"[A-Za-z][\w:.-]*")
@@ -47,10 +45,12 @@ def anchors_of(memory: Memory) -> tuple[Anchor, ...]:
     if memory.scope == USER_SCOPE:
         return ()
     parts = code_parts(memory.text)
-    if memory.kind in _STATED_KINDS:
+    if memory.kind.is_stated:
         named = _paths(memory.why.split())
-    elif memory.kind in _SHOWN_KINDS:
-        named = [anchor for part in (parts if memory.kind is Kind.TRAP else parts[-1:]) for anchor in _named_in(part)]
+    elif memory.kind.recommends:
+        named = _named_in(parts[-1]) if parts else []
+    elif memory.kind is Kind.TRAP:
+        named = [anchor for part in parts for anchor in _named_in(part)]
     else:
         return ()
     found: dict[tuple[AnchorKind, str], Anchor] = {}

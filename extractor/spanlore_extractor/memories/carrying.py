@@ -80,7 +80,7 @@ def _added(memory: Memory, is_trusted: bool) -> Operation:
     status, note = memory.status, memory.note
     if shape and status not in (Status.FORGOTTEN, Status.RETIRED, Status.SUPERSEDED):
         status, note = Status.QUARANTINED, f"waits for review: {shape}"
-    elif not is_trusted and status in (Status.ACTIVE, Status.TRIAL):
+    elif not is_trusted and status.is_shown:
         status, note = Status.CANDIDATE, "from a file; waits for review"
     is_pinned = memory.pinned and status is memory.status
     made = replace(memory, status=status, note=note, pinned=is_pinned, version=1)

@@ -48,14 +48,12 @@ from spanlore_extractor.mining.lessons import ARROW
 
 MAX_SEEN: Final = 200
 """Sessions a memory remembers beyond those it cites; what is that well known needs no more evidence."""
-_LIVE: Final = frozenset({Status.CANDIDATE, Status.TRIAL, Status.ACTIVE})
 _ENDED: Final = {
     Status.FORGOTTEN: "the user had it forgotten",
     Status.RETIRED: "it was retired",
     Status.SUPERSEDED: "it was superseded",
 }
 _AUTHORITY: Final = {Source.EXPLICIT: 3, Source.CORRECTION: 2}
-_STATED: Final = frozenset({Kind.CORRECTION, Kind.EXPLICIT})
 MIN_REPOSITORIES: Final = 2
 """A preference that a person stated in so many repositories is theirs, not the repository's."""
 
@@ -182,7 +180,7 @@ class _State:
         return any(
             memory.status is Status.FORGOTTEN
             and memory.value == candidate.value
-            and (memory.kind is candidate.kind or {memory.kind, candidate.kind} <= _STATED)
+            and (memory.kind is candidate.kind or (memory.kind.is_stated and candidate.kind.is_stated))
             for memory in said
         )
 
@@ -210,7 +208,7 @@ class _State:
     def _cancel(self, candidate: Candidate, known: Memory | None) -> None:
         reason = "the opposite was a fix as well"
         self._refuse(candidate, reason)
-        if known is not None and known.status in _LIVE and not known.pinned:
+        if known is not None and known.is_live and not known.pinned:
             self._do(Verb.RETIRED, next_version(known, status=Status.RETIRED, note=reason), reason)
 
     def _add(self, candidate: Candidate) -> None:
@@ -272,7 +270,7 @@ class _State:
     def weaken(self, known_id: str, evidence: Evidence) -> None:
         """Counts a session in which the recommended form failed as it was to prevent."""
         known = self.memories[known_id]
-        if known.status not in _LIVE or is_counted(known, evidence.session_id):
+        if not known.is_live or is_counted(known, evidence.session_id):
             return
         changed = next_version(known, beta=known.beta + 1, **citing(known, [evidence]))
         reason = f"it failed in session {evidence.session_id} itself"
@@ -284,7 +282,7 @@ class _State:
         """A preference shown in two repositories becomes the user's, beside those it came from."""
         same: dict[tuple[str, str, str], list[Memory]] = defaultdict(list)
         for _, memory in sorted(self.memories.items()):
-            is_own = memory.kind in _STATED and memory.status is Status.ACTIVE and not memory.harness
+            is_own = memory.kind.is_stated and memory.status is Status.ACTIVE and not memory.harness
             if is_own and memory.scope != USER_SCOPE and memory.evidence and not anchors_of(memory):
                 same[memory.subject, memory.slot, memory.value].append(memory)
         for (subject, slot, value), memories in sorted(same.items()):
@@ -328,15 +326,15 @@ class _State:
         inferred: dict[str, list[str]] = defaultdict(list)
         for key, memory in sorted(self.memories.items()):
             is_own_word = memory.pinned or memory.is_edited or memory.note == CONFIRMED_NOTE
-            if memory.status in _LIVE and not is_own_word and authority(memory.source) == 1:
+            if memory.is_live and not is_own_word and authority(memory.source) == 1:
                 inferred[memory.scope].append(key)
         for key, statement in sorted(self.memories.items()):
-            if statement.kind not in _STATED or not statement.is_shown:
+            if not statement.kind.is_stated or not statement.is_shown:
                 continue
             scopes = inferred if statement.scope == USER_SCOPE else (statement.scope,)
             for other in (other for scope in scopes for other in inferred.get(scope, ())):
                 memory = self.memories[other]
-                if memory.status in _LIVE and disowns(statement, memory):
+                if memory.is_live and disowns(statement, memory):
                     self._disown(key, memory)
 
     def _disown(self, key: str, memory: Memory) -> None:
@@ -380,7 +378,7 @@ class _State:
         return [
             memory
             for memory in (self.memories[key] for key in sorted(about))
-            if memory.status in _LIVE
+            if memory.is_live
             and memory.value != candidate.value
             and not _is_an_agents_word(memory)
             and (not memory.harness or not candidate.harness or memory.harness == candidate.harness)
@@ -394,10 +392,10 @@ class _State:
         found = False
         for key in sorted(self._by_value.get((candidate.scope, candidate.kind, inverse), ())):
             memory = self.memories[key]
-            if memory.status in _LIVE and not memory.pinned:
+            if memory.is_live and not memory.pinned:
                 reason = "the opposite was a fix as well"
                 self._do(Verb.RETIRED, next_version(memory, status=Status.RETIRED, note=reason), reason)
-            found = found or memory.status in (*_LIVE, Status.RETIRED)
+            found = found or memory.is_live or memory.status is Status.RETIRED
         return found
 
 

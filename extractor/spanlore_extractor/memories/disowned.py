@@ -14,7 +14,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from spanlore.memory.memory import Kind, Memory, Source
+from spanlore.memory.memory import Memory
 from spanlore.signature.command import parse_command, program_name
 from spanlore_extractor.memories.wording import code_parts
 from spanlore_extractor.mining.shell import take_apart
@@ -32,9 +32,6 @@ _REFUSED: Final = re.compile(
 _WANTED: Final = re.compile(
     rf"(?i)(?<!not )(?<!never )(?<!n't )(?<!n’t )(?<!dont )(?<!stop )(?<!avoid )\b{_USE}\s+(?:the\s+)?{_THING}"
 )
-_SAID: Final = frozenset({Source.EXPLICIT, Source.CORRECTION})
-_TAUGHT: Final = frozenset({Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION})
-"""Kinds whose text ends with the command that worked."""
 
 
 def disowns(statement: Memory, memory: Memory) -> bool:
@@ -42,7 +39,7 @@ def disowns(statement: Memory, memory: Memory) -> bool:
 
     Only within one repository, or where the person's words hold in all of them; and never words that hold for a while.
     """
-    if memory.kind not in _TAUGHT or memory.source in _SAID or statement.source not in _SAID:
+    if not memory.kind.recommends or memory.source.is_stated or not statement.source.is_stated:
         return False
     if statement.is_live and statement.valid_to_ns:
         return False

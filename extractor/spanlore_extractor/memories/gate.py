@@ -28,7 +28,6 @@ COSTLY_NS: Final = 180 * 10**9
 
 SELF_TELLING: Final = frozenset({"edit_no_match", "edit_not_unique", "file_not_read", "file_changed", "is_directory"})
 """Classes of a file tool's refusals that say themselves what to do ("Read it first"): no memory is needed for those."""
-_STATED: Final = (Kind.CORRECTION, Kind.EXPLICIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,13 @@ def examine(candidate: Candidate, redactor: Redactor) -> Decision:
 
 def promote(candidate: Candidate, session_count: int) -> Decision:
     """The status that the evidence carries, for a candidate that passed `examine`."""
-    if candidate.kind in _STATED and candidate.is_statement:
+    if candidate.kind.is_stated and candidate.is_statement:
         return Decision(Status.ACTIVE, "the user's own standing statement")
     if session_count >= (MIN_LOOKUPS if candidate.source is Source.REPEATED_LOOKUP else MIN_SESSIONS):
         return Decision(Status.ACTIVE, f"seen in {session_count} sessions")
     if candidate.source is Source.REPEATED_LOOKUP:
         return Decision(Status.CANDIDATE, f"looked up in {session_count} of {MIN_LOOKUPS} sessions")
-    if candidate.kind not in _STATED and candidate.kind is not Kind.TRAP and is_costly(candidate):
+    if not candidate.kind.is_stated and candidate.kind is not Kind.TRAP and is_costly(candidate):
         minutes = candidate.lost_ns / 60e9
         return Decision(Status.TRIAL, f"one costly loss: {candidate.lost_calls} calls, {minutes:.1f} min; on trial")
     return Decision(Status.CANDIDATE, "one session; waits for another")
@@ -100,7 +99,7 @@ def _is_useless(candidate: Candidate) -> str:
 def _suspicious(candidate: Candidate) -> str:
     """Why a candidate must wait for review, '' when it need not. What a tool printed is held to more than what a person
     typed: there any remote address is too much."""
-    if candidate.kind in _STATED:
+    if candidate.kind.is_stated:
         return suspicious(candidate.quote) or ("an address to fetch" if asks_to_fetch(candidate.quote) else "")
     parts = (candidate.failed, candidate.worked, candidate.error_line, candidate.value, candidate.subject)
     for part in (*parts, *candidate.paths):
@@ -128,7 +127,7 @@ def _is_grounded(candidate: Candidate, text: str) -> bool:
             *candidate.paths,
         )
     ]
-    if candidate.kind in _STATED:
+    if candidate.kind.is_stated:
         said = " ".join(candidate.quote.split())
         cited = [" ".join(item.quote.split()) for item in candidate.evidence]
         is_cited = any(quote and said.startswith(quote.rstrip()) for quote in cited)

@@ -55,10 +55,10 @@ def _grow_old(memories: Sequence[Memory], now_ns: int, caps: Caps) -> list[Opera
     out: dict[str, Operation] = {memory.id: _ended(memory) for memory in memories if memory.is_over(now_ns)}
     memories = [memory for memory in memories if memory.id not in out]
     for memory in memories:
-        if _is_shown(memory) and not memory.pinned and confidence_at(memory, now_ns) < MIN_CONFIDENCE:
+        if memory.status.is_shown and not memory.pinned and confidence_at(memory, now_ns) < MIN_CONFIDENCE:
             days = int((now_ns - memory.updated_at_ns) / DAY_NS)
             out[memory.id] = _demoted(memory, f"no new evidence for {days} days")
-    shown = [memory for memory in memories if _is_shown(memory) and memory.id not in out]
+    shown = [memory for memory in memories if memory.status.is_shown and memory.id not in out]
     for memory in _worth_least(shown, now_ns, caps.active):
         out[memory.id] = _demoted(memory, f"more than {caps.active} are shown here, and it is worth less than those")
     waiting = [memory for memory in memories if memory.status is Status.CANDIDATE]
@@ -67,10 +67,6 @@ def _grow_old(memories: Sequence[Memory], now_ns: int, caps: Caps) -> list[Opera
         ended = replace(memory, status=Status.RETIRED, note=note, version=memory.version + 1)
         out[memory.id] = Operation(Verb.RETIRED, ended, note)
     return [operation for _, operation in sorted(out.items())]
-
-
-def _is_shown(memory: Memory) -> bool:
-    return memory.status in (Status.ACTIVE, Status.TRIAL)
 
 
 def _worth_least(memories: Sequence[Memory], now_ns: int, cap: int) -> list[Memory]:

@@ -50,7 +50,7 @@ def mine_session(session: MinedSession, window_ns: int, detected: Sequence[Detec
 def _raised(candidate: Candidate, confirmations: list[Confirmation]) -> Candidate:
     """The candidate with what confirmed its session afterwards. A person's own statement needs no confirmation."""
     found = confirmed_by(candidate.time_ns, confirmations)
-    if found is None or candidate.kind in (Kind.CORRECTION, Kind.EXPLICIT):
+    if found is None or candidate.kind.is_stated:
         return candidate
     return replace(candidate, confirmed=found.reason, explanation=f"{candidate.explanation}; then {found.reason}")
 

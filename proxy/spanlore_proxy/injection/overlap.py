@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
-from spanlore.memory.memory import Kind, Memory, Source
+from spanlore.memory.memory import Memory
 from spanlore_proxy.injection.claims import NEGATIONS, Claim, claims_of, stand_of
 
 MIN_QUOTE_CHARS: Final = 16
@@ -93,11 +93,6 @@ MAX_BEFORE_CHARS: Final = 64
 _MORE: Final = re.compile(r"[\w./-]*\w")
 """Behind a thing: it goes on, and so is another one."""
 
-_QUOTED: Final = (Source.CORRECTION, Source.EXPLICIT)
-_TAUGHT: Final = (Kind.USAGE, Kind.ENVIRONMENT, Kind.LOCATION)
-"""Kinds whose value is what to do. That of a trap or a dead end is the failure, and a user who pastes a failure does
-not thereby say that it keeps coming back."""
-
 
 class Said:
     """What the client itself says in a request: its system prompt, and its messages before the first answer."""
@@ -113,18 +108,18 @@ class Said:
 
     def says(self, memory: Memory) -> bool:
         """Whether the memory would only repeat it."""
-        quotes = [memory.text, memory.why if memory.source in _QUOTED else ""]
+        quotes = [memory.text, memory.why if memory.source.is_stated else ""]
         if any(len(quote) >= MIN_QUOTE_CHARS and self._all.holds(quote) for quote in quotes):
             return True
         form = _recommended(memory)
         if len(form) >= MIN_VALUE_CHARS and self._project.holds(form):
             return True
-        return memory.source in _QUOTED and self._claims(memory) is True
+        return memory.source.is_stated and self._claims(memory) is True
 
     def contradicts(self, memory: Memory) -> bool:
         """Whether the project's files or the user's prompt say the opposite."""
         stance, text = _stance(memory.text, _recommended(memory)), self._project
-        if memory.source in _QUOTED and (stand := self._claims(memory)) is not None:
+        if memory.source.is_stated and (stand := self._claims(memory)) is not None:
             return not stand
         wanted, refused = stance.wanted, stance.refused
         is_spoken_of = any(map(text.has, stance.marks))
@@ -161,8 +156,9 @@ class Said:
 
 
 def _recommended(memory: Memory) -> str:
-    """The command or path that a memory says works, as its text has it last; '' for kinds that teach none."""
-    return _taught(memory.text, memory.value) if memory.kind in _TAUGHT else ""
+    """The command or path that a memory says works, as its text has it last; '' for kinds that recommend none: a user
+    who pastes a failure does not thereby say that it keeps coming back."""
+    return _taught(memory.text, memory.value) if memory.kind.recommends else ""
 
 
 @lru_cache(MAX_STANCES)

@@ -110,6 +110,17 @@ def test_only_trial_and_active_are_shown() -> None:
     assert shown == {Status.TRIAL, Status.ACTIVE}
 
 
+def test_what_is_shown_is_live() -> None:
+    """New evidence may change whatever an agent sees, and candidates."""
+    assert {status for status in Status if status.is_live and not status.is_shown} == {Status.CANDIDATE}
+    assert all(status.is_live for status in Status if status.is_shown)
+
+
+def test_a_persons_words_recommend_no_form() -> None:
+    """A rule is told as it was said; only what was mined from a fix ends with the form that worked."""
+    assert [kind for kind in Kind if kind.is_stated and kind.recommends] == []
+
+
 def test_confidence_is_the_mean_of_the_counts() -> None:
     """Three for and one against is 0.75."""
     memory = Memory("m-0", Kind.USAGE, Source.EXPLICIT, Status.ACTIVE, "s", "t", alpha=3, beta=1)
