@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from spanlore.genai.inference import CallClass
@@ -144,6 +144,7 @@ _OPENCLAW_CONTEXT = re.compile(
 )
 _OPENCLAW_TIME = re.compile(r"\A\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,32}\] ")
 """OpenClaw sends what it knows of its own state as a user's message, and puts the time before what a person wrote."""
+_QUOTED = re.compile(r'"(?P<text>(?:[^"\\]|\\"|\\(?!"))*)"', re.S)
 _FILES_BEGIN: Final = "--- Content from referenced files ---"
 _FILES_END: Final = "--- End of content ---"
 """Between the two Gemini CLI puts the files that a prompt names with `@path`."""
@@ -176,12 +177,13 @@ class Scan:
 
 
 def human_messages(
-    messages: Sequence[Message], call_class: CallClass, *, is_stopped: bool = False
+    messages: Sequence[Message], call_class: CallClass, *, is_stopped: bool = False, harness: str = ""
 ) -> tuple[HumanMessage, ...]:
     """What a person typed in these messages, in order.
 
     Only main calls carry a person's words; a sub-agent's prompt is its parent's. Text beside tool results was typed
     while they were being made, unless the user had stopped the agent: `is_stopped` says so where no message does.
+    `harness`: the agent, of which some have ways of their own to pass words on.
     """
     if call_class not in (CallClass.MAIN, CallClass.UNKNOWN):
         return ()
@@ -195,7 +197,13 @@ def human_messages(
         is_stopped = is_stopped or found.is_interrupted
         has_results = has_results or found.has_results
         out += _as_human(found, has_results and not is_stopped)
-    return tuple(out)
+    return tuple(map(_unquoted, out)) if harness == "opencode" else tuple(out)
+
+
+def _unquoted(said: HumanMessage) -> HumanMessage:
+    """What was typed behind `opencode run`, which sends an argument that has spaces in quotation marks."""
+    found = _QUOTED.fullmatch(said.text)
+    return replace(said, text=found["text"].replace('\\"', '"')) if found else said
 
 
 def _as_human(found: Scan, is_working: bool) -> Iterator[HumanMessage]:

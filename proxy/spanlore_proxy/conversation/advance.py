@@ -203,7 +203,7 @@ def _said_in_turn(scene: Scene, human: tuple[HumanMessage, ...]) -> tuple[HumanM
     if not scene.meeting.is_birth or not scene.starts:
         return human
     messages = scene.view.messages(scene.starts[-1].index)
-    return human_messages(messages, scene.before.call_class)
+    return human_messages(messages, scene.before.call_class, harness=scene.view.harness)
 
 
 def _said_before(scene: Scene) -> tuple[HumanMessage, ...]:
@@ -212,7 +212,8 @@ def _said_before(scene: Scene) -> tuple[HumanMessage, ...]:
     if scene.meeting.is_birth or scene.meeting.is_compacted:
         return ()
     starts = turn_starts(view.at(range(view.opening, scene.first)), view.opening, is_first=True)
-    return human_messages(view.at(range(starts[-1].index, scene.first)), call_class) if starts else ()
+    messages = view.at(range(starts[-1].index, scene.first)) if starts else ()
+    return human_messages(messages, call_class, harness=view.harness)
 
 
 def _how_left(scene: Scene) -> str:
@@ -262,7 +263,7 @@ def _after(scene: Scene, turn: OpenTurn, tools: tuple[ToolExecution, ...]) -> Co
             for call in calls
         ),
         settled=tuple(result.id for _, result in results_from(view, last)),
-        heard=tuple(map(text_hash, human_messages(view.messages(last), before.call_class))),
+        heard=tuple(map(text_hash, human_messages(view.messages(last), before.call_class, harness=view.harness))),
         launches=(*told, *launches_in(calls, turn.trace_id))[-MAX_LAUNCHES:],
         body_mark=seen.body_mark(),
         has_failed=seen.has_failed(),

@@ -30,17 +30,18 @@ class Memory:
         self._told: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._failed: OrderedDict[tuple[str, str], int] = OrderedDict()
 
-    def observe(self, seen: Seen, view: View | None, main: ConversationState | None) -> Told:
+    def observe(self, seen: Seen, view: View | None, main: ConversationState | None, named: str = "") -> Told:
         """One side call. `main` is a conversation of the same session, whose messages need not be told again; of a
-        client that names no session, the one that the call is for."""
+        call that names no session, the one that it is for; `named`: the session that its process named last."""
         identity = seen.identity
-        session = identity.session_id or (main.session_id if main is not None else "")
+        session = identity.session_id or (main.session_id if main is not None else named)
+        is_inferred = identity.session_id is None and (main.session_inferred if main is not None else not named)
         session = session or f"call:{identity.harness}:{seen.workplace.run_id}"
         conversation = conversation_id_of(session, identity.agent_key, f"call:{identity.call_class.value}")
         seed = seen.request_seed(chain_hash(view.chain) if view is not None else seen.body_mark())
         place = Place(
             session_id=session,
-            session_inferred=identity.session_id is None,
+            session_inferred=is_inferred,
             conversation=conversation,
             trace_id=trace_id_of(conversation, seed),
             turn_span_id=b"",

@@ -2,8 +2,9 @@
 
 Every request carries session and thread in headers and the turn in a JSON text, `x-codex-turn-metadata`, as a header or
 in the body's `client_metadata` (on a WebSocket only there). A sub-agent has a thread of its own within its parent's
-session. Compaction is a call of its own kind: marked in the metadata, by a `compaction_trigger` item, by its path, or
-in older versions by the summariser's instruction as the last message.
+session. The TUI asks for a session's title in a thread and session of its own, which the metadata calls `thread_title`
+and nobody else names: it is no person's session. Compaction is a call of its own kind: marked in the metadata, by a
+`compaction_trigger` item, by its path, or in older versions by the summariser's instruction as the last message.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _KINDS: Final = {
     "title": CallClass.TITLE,
 }
 """`request_kind` of the turn metadata, or the `x-openai-subagent` header, where it is no turn of an agent."""
+_TITLE: Final = "thread_title"
+"""`thread_source` of the thread that makes a title."""
 _SUMMARISE: Final = "You are performing a CONTEXT CHECKPOINT COMPACTION"
 """Start of the last message of a compaction that the client does itself."""
 _SUMMARY: Final = "Another language model started to solve this problem"
@@ -56,14 +59,14 @@ def read_facts(headers: Iterable[tuple[str, str]], request: WireRequest | None, 
         found = (source.get(name) for name in names for source in (client, named, turn))
         return next((value for value in found if isinstance(value, str) and value), "")
 
-    thread = stated("thread_id", "thread-id")
+    thread, is_title = stated("thread_id", "thread-id"), turn.get("thread_source") == _TITLE
     is_agent = bool(
         stated("x-codex-parent-thread-id", "parent_thread_id")
         or stated("x-openai-subagent")
         or turn.get("thread_source") == "subagent"
     )
     return Facts(
-        session_id=stated("session_id", "session-id") or thread or _cache_key(request),
+        session_id=None if is_title else stated("session_id", "session-id") or thread or _cache_key(request),
         agent_key=thread if is_agent else "",
         agent_kind=(_own_name(turn) or stated("subagent_kind") or stated("x-openai-subagent")) if is_agent else "",
         call_class=_call_class(request, path, turn, stated("x-openai-subagent"), is_agent=is_agent),
@@ -80,6 +83,8 @@ def _call_class(
     for stated in (kind, subagent):
         if isinstance(stated, str) and stated in _KINDS:
             return _KINDS[stated]
+    if turn.get("thread_source") == _TITLE:
+        return CallClass.TITLE
     if "/responses/compact" in path:
         return CallClass.COMPACTION
     if request is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import partial
 
 from spanlore.genai.messages import ToolCall
 from spanlore.harness.human import human_messages, scan
@@ -86,13 +87,13 @@ def typed_by_person(scene: Scene) -> tuple[HumanMessage, ...]:
     """What a person typed that is new."""
     view, call_class = scene.view, scene.before.call_class
     if scene.meeting.is_compacted:
-        human = human_messages(view.at(scene.fresh), call_class)
+        human = human_messages(view.at(scene.fresh), call_class, harness=view.harness)
     else:
         begin = _newest_from(scene)
         base = view.tool_calls_before(begin)[0] + 1
         is_stopped = _is_stopped(scene)
-        everything = human_messages(view.messages(base), call_class, is_stopped=is_stopped)
-        earlier = human_messages(view.at(range(base, begin)), call_class, is_stopped=is_stopped)
+        typed = partial(human_messages, call_class=call_class, is_stopped=is_stopped, harness=view.harness)
+        everything, earlier = typed(view.messages(base)), typed(view.at(range(base, begin)))
         human = everything[len(earlier) :]
     if scene.first < length(scene.before.chain):  # the last message was sent before, and has grown
         human = tuple(said for said in human if text_hash(said) not in scene.before.heard)

@@ -37,7 +37,7 @@ __all__ = ["MAX_CONVERSATIONS", "ConversationState", "Observed", "Tracker", "sta
 
 MAX_CONVERSATIONS: Final = 2_000
 MAX_PROCESSES: Final = 256
-"""Of those that asked for a summary."""
+"""Of those that asked for a summary, and of those that named a session."""
 MAX_SAID_CHARS: Final = 4_096
 """Of what people typed in a turn whose span is out, kept in case it goes on; more is read from its history."""
 _ASIDE: Final = frozenset({CallClass.TITLE, CallClass.COUNT_TOKENS, CallClass.PROBE, CallClass.SIDE})
@@ -70,6 +70,8 @@ class Tracker:
         stands in their histories only."""
         self._summarised: dict[str, str] = {}
         """By process, of clients that name no session: the conversation that it asked a summary of last."""
+        self._named: dict[str, str] = {}
+        """By process: the session that it named last. What it asks without a name belongs there, too."""
         self._calls = OpenCalls()
         self._changed: dict[str, ConversationState] = {}
         self._asides = aside.Memory()
@@ -105,6 +107,8 @@ class Tracker:
         """
         workplace = _with_agent(workplace, identity)
         seen = Seen(exchange, request, response, identity, workplace, injected or Injected())
+        if identity.session_id and workplace.run_id:
+            _put_last(self._named, _process(seen), identity.session_id)
         codec = CODECS.get(request.dialect) if request is not None else None
         if request is None or codec is None or not request.raw_messages:
             return self._aside(seen, None)
@@ -204,10 +208,7 @@ class Tracker:
 
     def _remember_summarised(self, seen: Seen, state: ConversationState) -> None:
         if not seen.identity.session_id and seen.workplace.run_id:
-            self._summarised.pop(_process(seen), None)
-            self._summarised[_process(seen)] = state.conversation
-            while len(self._summarised) > MAX_PROCESSES:
-                del self._summarised[next(iter(self._summarised))]
+            _put_last(self._summarised, _process(seen), state.conversation)
 
     def _main_beside(self, seen: Seen) -> ConversationState | None:
         """The main conversation that a call without tools serves: one that offers tools, of the same session or run,
@@ -239,7 +240,8 @@ class Tracker:
         session = seen.identity.session_id
         if main is None:
             main = next(iter(self._of_session(session)), None) if session else self._main_of_run(seen)
-        inference, observation, seed = self._asides.observe(seen, view, main)
+        named = self._named.get(_process(seen), "") if seen.workplace.run_id else ""
+        inference, observation, seed = self._asides.observe(seen, view, main, named)
         return Observed(inference, observation, seed, self.take_changed())
 
     def _group(self, group: str) -> list[ConversationState]:
@@ -299,3 +301,11 @@ def _with_agent(workplace: Workplace, identity: Identity) -> Workplace:
 
 def _process(seen: Seen) -> str:
     return f"{seen.identity.harness}\x1f{seen.workplace.run_id}"
+
+
+def _put_last(known: dict[str, str], process: str, value: str) -> None:
+    """The process used last stands last; the first are forgotten."""
+    known.pop(process, None)
+    known[process] = value
+    while len(known) > MAX_PROCESSES:
+        del known[next(iter(known))]

@@ -38,6 +38,7 @@ class View:
         self._request = request
         self._codec = CODECS[request.dialect]
         self._decoded: dict[int, Message] = {}
+        self.harness = harness
         self.opening = preamble(request.raw_messages, harness)
         """Index of the first message that the client did not make up."""
         self.chain = b"".join(map(self._codec.message_digest, request.raw_messages)) if chain is None else chain

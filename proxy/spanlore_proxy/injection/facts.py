@@ -241,7 +241,7 @@ def _prompt(request: WireRequest, layout: Layout, identity: Identity) -> Prompt 
     for index in range(len(view) - 1, view.after_last_answer() - 1, -1):
         if not layout.takes_prompt_hint(request, index):
             continue
-        said = human_messages([view.message(index)], identity.call_class)
+        said = human_messages([view.message(index)], identity.call_class, harness=identity.harness)
         text = "\n".join(one.text for one in said if one.channel is not Channel.REJECTION_REASON)
         if text.strip():
             digest = CODECS[request.dialect].message_digest(request.raw_messages[index]).hex()

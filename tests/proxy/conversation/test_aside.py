@@ -2,6 +2,7 @@
 
 from spanlore.genai.inference import CallClass
 from support.conversing import Play, user
+from support.other_agents import OtherAgent
 
 
 def test_a_failed_side_call_that_is_repeated_is_the_next_attempt() -> None:
@@ -47,3 +48,19 @@ def test_a_summary_of_an_unknown_conversation_stands_alone() -> None:
 
     assert observed.observation.place.call_class is CallClass.COMPACTION
     assert observed.observation.place.turn_span_id == b""
+
+
+def test_a_nameless_call_belongs_to_the_session_that_its_process_named() -> None:
+    """Codex's TUI asks for a title in a session of its own, before the first answer of the real one is there; what
+    another run named last is nothing to it."""
+    named = {"session-id": "s-1", "thread-id": "t-1", "x-codex-turn-metadata": '{"request_kind":"prewarm"}'}
+    agent = OtherAgent("codex", headers=named)
+    agent.responses([{"role": "user", "content": "hi"}], generate=False)
+    agent.headers = {"session-id": "s-2", "x-codex-turn-metadata": '{"thread_source":"thread_title"}'}
+    title = agent.responses([{"role": "user", "content": "Generate a title: hi"}])
+    agent.run_id = "run-ffffffffffff"
+    elsewhere = agent.responses([{"role": "user", "content": "Generate a title: hi"}])
+
+    assert (title.observation.place.session_id, title.observation.place.session_inferred) == ("s-1", False)
+    assert title.observation.place.call_class is CallClass.TITLE and not title.observation.human
+    assert elsewhere.observation.place.session_id != "s-1" and elsewhere.observation.place.session_inferred

@@ -52,6 +52,17 @@ def test_a_sub_agent_has_a_thread_of_its_own() -> None:
     assert found.call_class is CallClass.SUBAGENT
 
 
+def test_the_thread_of_a_title_is_nobodys_session() -> None:
+    """The TUI's (0.171): a thread and a session of its own, whose turn begins with the person's prompt behind an
+    instruction. It warms its connection up, too."""
+    metadata = turn(thread_source="thread_title")
+    headers = {"session-id": "s2", "thread-id": "t2", "x-codex-turn-metadata": metadata}
+    warming = {**headers, "x-codex-turn-metadata": turn(thread_source="thread_title", request_kind="prewarm")}
+
+    assert facts(headers) == Facts(None, "", "", CallClass.TITLE, "u", False, "/w/app")
+    assert (facts(warming).session_id, facts(warming).call_class) == (None, CallClass.PROBE)
+
+
 @pytest.mark.parametrize(
     ("headers", "path", "document", "expected"),
     [

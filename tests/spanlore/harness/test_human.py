@@ -221,3 +221,22 @@ def test_what_one_agent_writes_to_another_is_not_typed() -> None:
 
     assert scan(answer) == Scan(is_notification=True)
     assert human_messages([answer], CallClass.MAIN) == ()
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ('"never say \\"done\\" before make check"', 'never say "done" before make check'),
+        ('"C:\\temp"', "C:\\temp"),
+        ("build", "build"),
+        ('"never" is no "word"', '"never" is no "word"'),
+        ('"never\\"', '"never\\"'),
+    ],
+)
+def test_what_opencode_run_puts_in_quotation_marks(sent: str, said: str) -> None:
+    """An argument with spaces comes quoted (1.18.33); what a person quotes within it stays, and so do the quotation
+    marks of any other agent, for they are the person's own."""
+    messages = [decode_message(user(sent))]
+
+    assert [one.text for one in human_messages(messages, CallClass.MAIN, harness="opencode")] == [said]
+    assert [one.text for one in human_messages(messages, CallClass.MAIN, harness="claude-code")] == [sent]
