@@ -131,3 +131,23 @@ def test_code_stands_as_it_was_typed(browser: Browser, told: Told) -> None:
             style = visitor.page.locator(place).first.evaluate("one => getComputedStyle(one).fontVariantLigatures")
 
             assert style == "none", place
+
+
+def test_a_row_without_an_answer_says_so(browser: Browser, told: Told) -> None:
+    """A row that is opened while nobody answers; it is opened again once somebody does. And one that is gone."""
+    row = f"#s-{told[2].failed_span}"
+    with visiting(browser, told[1].login_url) as visitor:
+        page = visitor.page
+        page.goto(f"{told[1].url}/sessions/{SESSION}")
+        page.context.set_offline(True)
+        page.click(row)
+        expect(page.locator("#panel")).to_contain_text("spanlore is not answering")
+        expect(page.locator("#panel")).not_to_contain_text("not in the store", use_inner_text=True)
+        shoot(page, "panel-away-light")
+        page.context.set_offline(False)
+        page.click(row)
+        expect(page.locator("#panel .error-line")).to_be_visible()
+        visitor.troubles.clear()  # the browser's own words for being offline
+        page.evaluate("document.querySelector('a.bar').dataset.span = '0123456789abcdef'")
+        page.click("a.bar >> nth=0")
+        expect(page.locator("#panel")).to_contain_text("This span is not in the store")

@@ -94,12 +94,19 @@ def log_in(keys: Keys, target: str) -> web.Response:
     return answer
 
 
-def guard(keys: Keys) -> Middleware:
-    """Middleware that lets in whoever may, and sets the headers of every answer."""
+def guard(keys: Keys, logged_out: Handler) -> Middleware:
+    """Middleware that lets in whoever may, and sets the headers of every answer. `logged_out` answers the form of a
+    person whose login has ended."""
 
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        answer = _refuse(request, keys) or await _answer(request, handler)
+        refused = _refuse(request, keys)
+        if refused is None:
+            answer = await _answer(request, handler)
+        elif refused.status == 401 and _is_persons_form(request):
+            answer = await _answer(request, logged_out)
+        else:
+            answer = refused
         answer.headers.update(HEADERS)
         if "Cache-Control" not in answer.headers:
             answer.headers["Cache-Control"] = "no-store"
@@ -115,6 +122,11 @@ async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path.startswith(API):
             return problem(error.status, error.reason, {k: v for k, v in error.headers.items() if k == "Allow"})
         raise
+
+
+def _is_persons_form(request: web.Request) -> bool:
+    is_form = request.content_type == "application/x-www-form-urlencoded"
+    return is_form and "text/html" in request.headers.get("Accept", "") and not request.path.startswith(API)
 
 
 def _refuse(request: web.Request, keys: Keys) -> web.Response | None:

@@ -31,8 +31,9 @@ log = logging.getLogger(__name__)
 
 def application(site: Site) -> web.Application:
     """All routes, behind the guard."""
-    app = web.Application(middlewares=[guard(site.keys), _faults(site)], client_max_size=MAX_BODY_BYTES)
     entrance = _Entrance(site)
+    guarded = guard(site.keys, entrance.logged_out)
+    app = web.Application(middlewares=[guarded, _faults(site)], client_max_size=MAX_BODY_BYTES)
     app.router.add_get("/", entrance.root)
     app.router.add_get("/healthz", entrance.healthz)
     app.router.add_get("/favicon.ico", entrance.favicon)
@@ -96,7 +97,17 @@ class _Entrance:
         if is_logged_in(request, self._site.keys) or self._site.keys.opens(given.strip()):
             return log_in(self._site.keys, target)
         status = 403 if given else 200
-        return self._site.fragment("login.html", status=status, wrong=bool(given))
+        return self._page(status, target, wrong=bool(given))
+
+    async def logged_out(self, request: web.Request) -> web.Response:
+        """To a form, whose words are not lost."""
+        return self._page(401, request.rel_url.raw_path, has_ended=True, typed=await _typed(request))
+
+    def _page(
+        self, status: int, target: str, *, wrong: bool = False, has_ended: bool = False, typed: str = ""
+    ) -> web.Response:
+        values = {"target": target, "wrong": wrong, "has_ended": has_ended, "typed": typed}
+        return self._site.fragment("login.html", status=status, **values)
 
 
 def _faults(site: Site) -> Middleware:
@@ -118,12 +129,22 @@ def _faults(site: Site) -> Middleware:
             status, message = error.status, error.text or error.reason
         if is_api:
             return problem(status, message, {"Retry-After": str(TRY_AGAIN_S)} if status == 503 else None)
-        answer = await site.page("trouble.html", "", status=status, code=status, message=message)
-        if status == 503:
+        is_unsure = status == 503 and request.method == "POST"
+        sent = {
+            "sent_to": request.rel_url.raw_path if is_unsure else "",
+            "typed": await _typed(request) if is_unsure else "",
+        }
+        answer = await site.page("trouble.html", "", status=status, code=status, message=message, **sent)
+        if status == 503 and not is_unsure:
             answer.headers["Refresh"] = str(TRY_AGAIN_S)
         return answer
 
     return tell
+
+
+async def _typed(request: web.Request) -> str:
+    """What a person wrote into the form that was sent."""
+    return str((await request.post()).get("text", ""))
 
 
 def _closing(site: Site) -> Callable[[web.Application], Awaitable[None]]:

@@ -46,6 +46,30 @@ def test_login(site: WebProcess) -> None:
     assert (wrong.status, "Set-Cookie" in wrong.headers) == (403, False)
 
 
+def test_a_typed_token_leads_where_one_wanted_to_go(site: WebProcess) -> None:
+    """The login's form keeps the page that was asked for, also after a token that was wrong."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    wrong = site.send("POST", "/login?next=/cost%3Fdays%3D7", headers, b"token=wrong")
+    right = site.send("POST", "/login?next=/cost%3Fdays%3D7", headers, f"token={site.paths.web_login()}".encode())
+
+    assert (wrong.status, 'action="/login?next=%2Fcost%3Fdays%3D7"' in wrong.body.decode()) == (403, True)
+    assert right.headers["Location"] == "/cost?days=7"
+
+
+def test_words_of_a_form_are_not_lost_with_the_login(site: WebProcess) -> None:
+    """Who sends one after the login has ended is told so on a page, with what was typed; nothing of it is done."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html,*/*"}
+    reply = site.send("POST", "/memories/m-000000000002", headers, b"action=edit&text=Long+%3Cb%3E+words")
+    page = reply.body.decode()
+
+    assert (reply.status, reply.headers["Content-Type"]) == (401, "text/html; charset=utf-8")
+    assert "frame-ancestors 'none'" in reply.headers["Content-Security-Policy"]
+    assert "nothing was changed" in page
+    assert "Long &lt;b&gt; words</textarea>" in page
+    assert 'action="/login?next=%2Fmemories%2Fm-000000000002"' in page
+    assert "Long" not in site.get("/memories/m-000000000002")
+
+
 @pytest.mark.parametrize(
     "target", ["%2F%09%2Fexample.org", "%2F%0A%2Fexample.org", "%2F%5Cexample.org", "https:x", "%2F%00"]
 )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from spanlore.settings import Paths
+from spanlore_dashboards.web.guard import Keys
 from support.web_process import WebProcess
 
 
@@ -14,11 +15,24 @@ def test_without_a_daemon(tmp_path: Path) -> None:
         health = site.send("GET", "/health", site.cookie)
 
         assert (page.status, page.headers["Refresh"]) == (503, "3")
-        assert "spanlore up" in page.body.decode()
+        assert "<code>spanlore up</code>" in page.body.decode()
         assert (answer.status, "spanlore up" in answer.json()["message"]) == (503, True)
         assert (health.status, health.headers["Refresh"]) == (200, "3")
+        assert "<code>spanlore up</code>" in health.body.decode().split("<dl")[0]
         assert site.send("GET", "/healthz").json() == {"status": "ok"}
         assert site.stop() == 0
+
+
+def test_words_are_not_lost_without_a_daemon(tmp_path: Path) -> None:
+    """What was typed into a form is shown beside the fault, and the page does not go on to another by itself."""
+    with WebProcess(Paths(tmp_path / "config", tmp_path / "state")) as site:
+        form = Keys(site.paths.token(), site.paths.web_login()).form
+        reply = site.post_form("/memories/m-000000000001", csrf=form, action="edit", text="Long <b> words", version="1")
+        page = reply.body.decode()
+
+        assert (reply.status, "Refresh" in reply.headers) == (503, False)
+        assert "Long &lt;b&gt; words</textarea>" in page
+        assert 'href="/memories/m-000000000001"' in page
 
 
 def test_static_files(site: WebProcess) -> None:

@@ -123,22 +123,24 @@
     all(".bar.on").forEach((bar) => bar.classList.remove("on"));
     if (span) document.getElementById(`s-${span}`)?.classList.add("on");
   };
-  const open = async (span, remember = true) => {
+  const open = async (span) => {
     const mine = ++asked;
     mark(span);
-    let html = "";
+    let html = "", why = "away";
     try {
       const answer = await ask(`${timeline.dataset.base}/spans/${encodeURIComponent(span)}`);
-      html = answer.ok ? await answer.text() : "";
-    } catch { /* the daemon is away; the row is still marked, and another click tries again */ }
-    if (mine !== asked || !html) return;
-    panel.innerHTML = html;
-    panel.dataset.span = span;
+      if (answer.ok) html = await answer.text();
+      if (answer.status === 404) why = "gone";
+    } catch { /* the page's process is away */ }
+    if (mine !== asked) return;
+    panel.innerHTML = html || $("#no-span").innerHTML;
+    all("[data-when]", panel).forEach((line) => { line.hidden = line.dataset.when !== why; });
+    panel.dataset.span = html ? span : "";
     panel.scrollTop = 0;
     const keep = document.activeElement;
     split.classList.add("open");
     keep?.scrollIntoView?.({ block: "nearest" });
-    if (remember) history.replaceState(null, "", `${timeline.dataset.base}?span=${encodeURIComponent(span)}`);
+    if (html) history.replaceState(null, "", `${timeline.dataset.base}?span=${encodeURIComponent(span)}`);
   };
   const openSoon = (row) => { clearTimeout(soon); soon = setTimeout(() => open(row.dataset.span), 90); };
   const close = () => {
