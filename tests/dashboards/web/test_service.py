@@ -15,10 +15,10 @@ def test_without_a_daemon(tmp_path: Path) -> None:
         health = site.send("GET", "/health", site.cookie)
 
         assert (page.status, page.headers["Refresh"]) == (503, "3")
-        assert "<code>spanlore up</code>" in page.body.decode()
+        assert "<code>spanlore up --detach</code>" in page.body.decode()
         assert (answer.status, "spanlore up" in answer.json()["message"]) == (503, True)
         assert (health.status, health.headers["Refresh"]) == (200, "3")
-        assert "<code>spanlore up</code>" in health.body.decode().split("<dl")[0]
+        assert "<code>spanlore up --detach</code>" in health.body.decode().split("<dl")[0]
         assert site.send("GET", "/healthz").json() == {"status": "ok"}
         assert site.stop() == 0
 
