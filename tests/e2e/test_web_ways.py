@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.browser import chromium, shoot, visiting
+from support.clock import MovableClock
 from support.collector_process import CollectorProcess
+from support.telling import Did, Teller
 from support.web_process import WebProcess
 from support.web_site import told_site
 from support.web_story import SESSION, WebStory
@@ -151,3 +155,27 @@ def test_a_row_without_an_answer_says_so(browser: Browser, told: Told) -> None:
         page.evaluate("document.querySelector('a.bar').dataset.span = '0123456789abcdef'")
         page.click("a.bar >> nth=0")
         expect(page.locator("#panel")).to_contain_text("This span is not in the store")
+
+
+def test_a_watched_session_ends(browser: Browser, told: Told, tmp_path: Path) -> None:
+    """Its figures grow while it runs; once nothing comes any more, nothing on the page calls it live."""
+    collector, site, _ = told
+    clock = MovableClock(tmp_path)
+    teller = Teller("5e551011-dddd-4000-8000-000000000001", time.time_ns()).turn("Tidy up.")
+    teller.ask("First.", Did("Bash", {"command": "make tidy"}, "done"))
+    teller.ask("Second.")
+    assert collector.post_spans(teller.spans).status == 200
+    sent = len(teller.spans)
+    with WebProcess(site.paths, more=clock.environment) as later, visiting(browser, later.login_url) as visitor:
+        page = visitor.page
+        page.goto(f"{later.url}/sessions/{teller.session_id}")
+        expect(page.locator("[data-live]")).to_have_text("live")
+        expect(page.locator("section.turn .chip")).to_have_text("going on")
+        teller.ask("Third.")
+        assert collector.post_spans(teller.spans[sent:]).status == 200
+        expect(page.locator(".tiles div:has(dt:text-is('Model calls')) dd")).to_have_text("3")
+        shoot(page, "session-live-light")
+        clock.move(3600)
+        expect(page.locator("[data-live]")).to_have_count(0)
+        expect(page.locator("section.turn .chip")).to_have_text("no end seen")
+        expect(page.locator("a.bar")).to_have_count(4)

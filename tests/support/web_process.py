@@ -22,7 +22,10 @@ START_TIMEOUT_S = 300
 class WebProcess:
     """Runs the page over the state directory of a collector that runs already (or not)."""
 
-    def __init__(self, paths: Paths, collector_port: int = 0, clickhouse_port: int = 0) -> None:
+    def __init__(
+        self, paths: Paths, collector_port: int = 0, clickhouse_port: int = 0, more: Mapping[str, str] | None = None
+    ) -> None:
+        """`more` is put into its environment."""
         self.paths = paths
         self.port = 0
         self.log: list[str] = []
@@ -35,6 +38,7 @@ class WebProcess:
                 "SPANLORE_STATE_DIR": str(paths.state_dir),
                 "SPANLORE_WEB_PORT": "0",
                 "TZ": "UTC",
+                **(more or {}),
             }
         )
         command = [sys.executable, "-m", "spanlore_dashboards.web"]

@@ -127,19 +127,19 @@ class SessionPages:
             session=session,
             left=left,
             is_live=is_live,
-            idle_s=self._site.settings.mining.idle_s,
             **values,
         )
 
     async def timeline(self, request: web.Request) -> web.Response:
-        """The timeline alone; 304 when it is as the script has it."""
+        """The timeline with the figures above it; 304 when they are as the script has them."""
         kept = await self._found(request)
-        etag = f'"{"-".join(section.summary for section in kept.sections)[-400:]}-{len(kept.session.turns)}"'
+        live = is_running(kept.session.row, self._site.now_ns())
+        summaries = "-".join(section.summary for section in kept.sections)[-400:]
+        etag = f'"{summaries}-{len(kept.session.turns)}-{"live" if live else "ended"}"'
         if request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers={"ETag": etag})
-        live = is_running(kept.session.row, self._site.now_ns())
         drawn = await self._drawn(kept, "", is_live=live)
-        answer = self._site.fragment("timeline.html", session=kept.session, is_live=live, span_id="", **drawn)
+        answer = self._site.fragment("live.html", session=kept.session, is_live=live, span_id="", **drawn)
         answer.headers["ETag"] = etag
         answer.headers["Cache-Control"] = "no-cache"
         return answer

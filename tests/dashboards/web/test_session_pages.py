@@ -93,6 +93,7 @@ def test_the_timeline_alone(site: WebProcess) -> None:
     again = site.send("GET", f"{BASE}/timeline", {**site.cookie, "If-None-Match": first.headers["ETag"]})
 
     assert first.body.decode().count("<section") == 2
+    assert "<dt>Model calls</dt><dd>9</dd>" in first.body.decode()
     assert "<html" not in first.body.decode()
     assert (again.status, again.body) == (304, b"")
 

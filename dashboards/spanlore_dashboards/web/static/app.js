@@ -190,10 +190,16 @@
     const focused = document.activeElement?.id;
     const fresh = document.createElement("div");
     fresh.innerHTML = html;
+    const head = $(".session-head", fresh);
+    for (const part of all("[data-fresh]", head)) {
+      const old = $(`.session-head [data-fresh="${part.dataset.fresh}"]`);
+      if (old.innerHTML !== part.innerHTML) old.innerHTML = part.innerHTML;
+    }
+    head.remove();
     const current = new Map(all("section.turn", timeline).map((section) => [section.id, section]));
     const fresher = all("section.turn", fresh);
     if (fresher.some((section, n) => n < current.size && !current.has(section.id)) || current.size === 0) {
-      timeline.innerHTML = html;
+      timeline.replaceChildren(...fresh.childNodes);
     } else {
       for (const section of fresher) {
         const old = current.get(section.id);
@@ -213,17 +219,18 @@
     chip.classList.toggle("away", isAway);
     chip.textContent = isAway ? "no answer, trying again" : "live";
   };
+  const SELDOM = 15;
+  let looks = 0;
   const poll = async () => {
     if (document.hidden) return;
+    // One that has ended may be taken up again.
+    if (!$("[data-live]") && $("section.turn", timeline) && ++looks % SELDOM) return;
     try {
       const answer = await ask(timeline.dataset.url, { headers: etag ? { "If-None-Match": etag } : {}, cache: "no-store" });
       tellAway(![200, 304].includes(answer.status));
       if (answer.status !== 200) return;
-      const isFirst = etag === "";
       etag = answer.headers.get("ETag") ?? "";
-      const html = await answer.text();
-      if (!isFirst || !$("section.turn", timeline)) { exchange(html); document.body.dataset.updated = Date.now(); }
-      else if (html.includes("data-sum")) exchange(html);
+      exchange(await answer.text());
     } catch { tellAway(true); /* the daemon restarts; the next look tells */ }
   };
   if (timeline && ($("[data-live]") || !$("section.turn", timeline))) setInterval(poll, POLL_MS);
