@@ -11,6 +11,7 @@ from urllib.parse import quote
 import typer
 
 from spanlore import completion
+from spanlore.ending import NOT_RUNNING, USAGE, fail
 from spanlore.terminal import harmless, show, tell
 from spanlore_collector.bench import command as bench
 from spanlore_collector.cli import store as store_commands
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spanlore_collector.store.views import SessionSource
-
-EXIT_FAULT, EXIT_USAGE, EXIT_NOT_RUNNING = 1, 2, 3
 
 
 def commands(app: typer.Typer) -> None:
@@ -135,7 +134,7 @@ def _tell_what_is_left(kept: dict[str, Any], export: Format | None, *, as_json: 
     from spanlore_collector.cli import rendering
 
     if export in (Format.MD, Format.OTLP):
-        _fail(f"session {kept['session_id']} is past its days; only its summary is left, without --export.")
+        fail(f"session {kept['session_id']} is past its days; only its summary is left, without --export.")
     if as_json or export is Format.JSON:
         _print_json({"session": None, "turns": [], "summary": rendering.summary_to_json(kept)})
     else:
@@ -158,11 +157,11 @@ def search(
     from spanlore_collector.store import transcripts
 
     if speaker not in transcripts.SPEAKERS:
-        _usage(f"--by is one of {', '.join(filter(None, transcripts.SPEAKERS))}, not {speaker!r}.")
+        fail(f"--by is one of {', '.join(filter(None, transcripts.SPEAKERS))}, not {speaker!r}.", USAGE)
     # The shell took the quotes away; a word with a space in it was quoted.
     words = transcripts.words_of(query[0]) if len(query) == 1 else tuple(query)
     if not words:
-        _usage("say what to look for.")
+        fail("say what to look for.", USAGE)
     wanted = transcripts.Wanted(words, speaker, _repository(repository), agent, _since(since), limit)
     with _store() as store:
         rows = transcripts.search(store, wanted)
@@ -240,7 +239,7 @@ def _deliver(text: str, output: Path | None) -> None:
     try:
         private_file.write(output, text.encode())
     except OSError as error:
-        _fail(f"{output} can't be written: {error.strerror}.")
+        fail(f"{output} can't be written: {error.strerror}.")
 
 
 def _repository(text: str) -> str:
@@ -250,18 +249,18 @@ def _repository(text: str) -> str:
     from spanlore.repository import locate
 
     scope = locate(Path.cwd()).scope
-    return scope or _usage("this is not inside a git repository.")
+    return scope or fail("this is not inside a git repository.", USAGE)
 
 
 def _since(text: str) -> int:
     import time
 
-    from spanlore_collector.cli.since import since_ns
+    from spanlore.since import since_ns
 
     try:
         return since_ns(text, time.time_ns())
     except ValueError as error:
-        _usage(f"--since: {error}.")
+        fail(f"--since: {error}.", USAGE)
 
 
 @contextmanager
@@ -277,28 +276,17 @@ def _store() -> Iterator[SessionSource]:
         with reader:
             yield reader
     except StoreUnavailableError as error:
-        tell(f"spanlore: {error}")
-        raise typer.Exit(EXIT_NOT_RUNNING) from None
+        fail(str(error), NOT_RUNNING)
     except QueryFailedError as error:
         if "AUTHENTICATION_FAILED" in str(error):
-            _fail("the daemon refuses the token of the state directory: it was made anew since. Restart it.")
-        _fail(str(error))
+            fail("the daemon refuses the token of the state directory: it was made anew since. Restart it.")
+        fail(str(error))
 
 
 def _refuse(prefix: str, found: list[str]) -> NoReturn:
     if found:
-        _fail(f"several sessions begin with {prefix!r}: {', '.join(found)}")
-    _fail(f"no session begins with {prefix!r}; `spanlore sessions` lists them")
-
-
-def _fail(message: str) -> NoReturn:
-    tell(f"spanlore: {message}")
-    raise typer.Exit(EXIT_FAULT)
-
-
-def _usage(message: str) -> NoReturn:
-    tell(f"spanlore: {message}")
-    raise typer.Exit(EXIT_USAGE)
+        fail(f"several sessions begin with {prefix!r}: {', '.join(found)}")
+    fail(f"no session begins with {prefix!r}; `spanlore sessions` lists them")
 
 
 def _print_json(value: Any) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from spanlore.ending import NOT_RUNNING, USAGE, fail
 from spanlore.figures import size
 from spanlore.main import group
 from spanlore.terminal import tell, write
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from spanlore_collector.store.client import Store
     from spanlore_collector.store.transfer import Connection
 
-EXIT_FAULT, EXIT_USAGE, EXIT_NOT_RUNNING = 1, 2, 3
 _JSON = typer.Option(False, "--json", help="One JSON object on the last line.")
 
 
@@ -163,7 +163,7 @@ def export(
     from spanlore_collector.store import transfer
 
     if form not in transfer.FORMATS:
-        _refuse(f"--format must be one of {', '.join(transfer.FORMATS)}, not {form!r}", EXIT_USAGE)
+        fail(f"--format must be one of {', '.join(transfer.FORMATS)}, not {form!r}", USAGE)
     with _filled_client() as client, _progress(client) as progress:
         manifest = transfer.export(client, folder, form, progress)
     found = json.loads(manifest.read_bytes())
@@ -234,17 +234,17 @@ def _client(*, is_new: bool = False) -> Iterator[tuple[Connection, Store, str]]:
         store.claim()
         descriptions.put_back(store.path)
         if store.path and not is_new and not store.path.exists():
-            _refuse(f"there is no store in {store.path} yet. `spanlore up` makes one.", EXIT_NOT_RUNNING)
+            fail(f"there is no store in {store.path} yet. `spanlore up` makes one.", NOT_RUNNING)
         with store.connect(database="default") as client:
             if not is_new:
                 client.database = store.database
             yield client, store, settings.collector.cluster
     except StoreLockedError as error:
-        _refuse(str(error))
+        fail(str(error))
     except (StoreUnavailableError, TransferError, OSError) as error:
-        _refuse(str(error))
+        fail(str(error))
     except EngineError as error:
-        _refuse(f"the store refuses: {str(error)[:500]}")
+        fail(f"the store refuses: {str(error)[:500]}")
 
 
 @contextmanager
@@ -255,7 +255,7 @@ def _filled_client(target: Store | None = None) -> Iterator[Connection]:
 
     with _client() as (client, where, cluster):
         if target is not None and where.path and target.path:
-            _refuse("both stores are embedded: use `store export` and, with the other SPANLORE_STATE_DIR, `import`")
+            fail("both stores are embedded: use `store export` and, with the other SPANLORE_STATE_DIR, `import`")
         with descriptions.kept(where.path):
             migrate_store(client, where.database, cluster)
         backfill.fill(client, _tell_filling, cluster)
@@ -298,17 +298,12 @@ def _from_daemon(method: str, path: str, timeout_s: float = 30) -> dict[str, Any
         return None
     found = answer.json()
     if answer.status != 200:
-        _refuse(str(found.get("message", answer.status)))
+        fail(str(found.get("message", answer.status)))
     return dict(found)
 
 
 def _kept(days: int) -> str:
     return f"{days} days" if days else "for ever"
-
-
-def _refuse(message: str, code: int = EXIT_FAULT) -> None:
-    tell(f"spanlore: {message}")
-    raise typer.Exit(code)
 
 
 def _line(as_json: bool, text: str) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spanlore.ending import NOT_RUNNING, WRONG, fail
 from spanlore.main import group
-from spanlore.terminal import tell
 from spanlore_dashboards.bench import command as bench
 
 if TYPE_CHECKING:
     from spanlore_dashboards.grafana.api import Grafana
     from spanlore_dashboards.grafana.provisioning import Store
-
-WRONG, NOT_RUNNING = 1, 3
 
 _Url = Annotated[str, typer.Option("--grafana", help="Address of Grafana, such as http://127.0.0.1:3000.")]
 _Token = Annotated[str, typer.Option("--token", help="A service account's token, role Admin.")]
@@ -50,12 +48,12 @@ def install(
         server = _grafana(grafana, token)
         version = server.version()
         if server.needs_plugin():
-            _fail(f"{server.url} lacks a plugin: grafana cli plugins install {provisioning.PLUGIN}", WRONG)
+            fail(f"{server.url} lacks a plugin: grafana cli plugins install {provisioning.PLUGIN}", WRONG)
         state = server.put_datasource(provisioning.datasource(store))
         server.put_folder()
         addresses = [server.put_dashboard(json.loads(path.read_text())) for path in provisioning.dashboard_files()]
     except GrafanaError as error:
-        _fail(str(error), WRONG)
+        fail(str(error), WRONG)
     if as_json:
         typer.echo(json.dumps({"grafana": version, "datasource": state, "dashboards": addresses}))
     else:
@@ -72,7 +70,7 @@ def uninstall(grafana: _Url, token: _Token = "", as_json: _Json = False) -> None
         server = _grafana(grafana, token)
         server.remove()
     except GrafanaError as error:
-        _fail(str(error), WRONG)
+        fail(str(error), WRONG)
     typer.echo(json.dumps({"removed": server.url}) if as_json else f"removed from {server.url}")
 
 
@@ -104,7 +102,7 @@ def export(
             private_file.write(path, text.encode())
             written.append(path)
     except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}", WRONG)
+        fail(f"{error.filename}: {error.strerror}", WRONG)
     typer.echo(json.dumps({"written": list(map(str, written))}) if as_json else "\n".join(map(str, written)))
 
 
@@ -127,14 +125,9 @@ def _store(url: str) -> Store:
         try:
             return Store.of(wanted)
         except ValueError as error:
-            _fail(str(error), WRONG)
+            fail(str(error), WRONG)
     try:
         port = int(json.loads(paths.daemon_file.read_text())["clickhouse_port"])
     except (OSError, ValueError, KeyError, TypeError):
-        _fail("the daemon is not running; `spanlore up --detach` starts it, or give --clickhouse URL.", NOT_RUNNING)
+        fail("the daemon is not running; `spanlore up --detach` starts it, or give --clickhouse URL.", NOT_RUNNING)
     return Store("127.0.0.1", port, "spanlore", paths.token(), "spanlore")
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    tell(f"spanlore: {message}")
-    raise typer.Exit(code)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spanlore.ending import USAGE, WRONG, fail
 from spanlore.terminal import show
 from spanlore_extractor.bench import command as bench
 from spanlore_extractor.cli import (
@@ -29,7 +30,7 @@ from spanlore_extractor.cli import (
     summary,
     transcript,
 )
-from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json, time_of
+from spanlore_extractor.cli.daemon import Json, daemon, print_json, time_of
 
 if TYPE_CHECKING:
     from spanlore.settings import Settings

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanlore import completion
+from spanlore.ending import USAGE, WRONG, fail
 from spanlore.terminal import tell, write
-from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, length_of, one_of, print_json
+from spanlore_extractor.cli.daemon import Id, Json, daemon, here, length_of, one_of, print_json
 from spanlore_extractor.cli.speaker import desk, only_the_user, speaking_agent, tell_waiting
 
 if TYPE_CHECKING:

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spanlore import completion
-from spanlore.terminal import tell
+from spanlore.ending import NOT_RUNNING, USAGE, WRONG, fail
 
 if TYPE_CHECKING:
     from spanlore.memory.memory import Memory
     from spanlore.repository.checkout import Checkout
     from spanlore_collector.store.api_client import MemoryClient
     from spanlore_collector.store.reader import Reader
-
-WRONG: Final = 1
-"""Exit code: something is wrong."""
-USAGE: Final = 2
-NOT_RUNNING: Final = 3
 
 Json = Annotated[bool, typer.Option("--json", help="JSON, one object.")]
 Id = Annotated[
@@ -92,35 +87,24 @@ def scopes_of(word: str) -> tuple[str, ...] | None:
 
 def time_of(word: str, option: str) -> int:
     """Nanoseconds of `2026-11-30`, `2026-11-30T12:00`, or so long ago: `90m`, `12h`, `7d`, `2w`."""
-    import re
     import time
-    from datetime import datetime
 
-    ago = re.fullmatch(r"(\d+)\s*([mhdw])", word.strip())
-    if ago:
-        seconds = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}[ago[2]]
-        return time.time_ns() - int(ago[1]) * seconds * 10**9
+    from spanlore.since import since_ns
+
     try:
-        return int(datetime.fromisoformat(word.strip()).astimezone().timestamp() * 1e9)
-    except (ValueError, OverflowError, OSError):
+        return since_ns(word, time.time_ns())
+    except ValueError:
         fail(f"{option} is a date (2026-11-30), a time (2026-11-30T12:00) or an age (7d, 12h), not {word!r}.", USAGE)
 
 
 def length_of(word: str, option: str) -> int:
     """Nanoseconds of a length of time: `90m`, `12h`, `7d`, `2w`; at most a year."""
-    import re
+    from spanlore.since import length_ns
 
-    found = re.fullmatch(r"(\d{1,6})\s*([mhdw])", word.strip())
-    length_s = int(found[1]) * {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}[found[2]] if found else 0
-    if not 0 < length_s <= 366 * 86_400:
+    length = length_ns(word) or 0
+    if not 0 < length <= 366 * 86_400 * 10**9:
         fail(f"{option} is a length of time up to a year (90m, 12h, 7d, 2w), not {word!r}.", USAGE)
-    return length_s * 10**9
-
-
-def fail(message: str, code: int) -> NoReturn:
-    """Ends the command with a message."""
-    tell(f"spanlore: {message}")
-    raise typer.Exit(code)
+    return length
 
 
 def print_json(value: Any) -> None:

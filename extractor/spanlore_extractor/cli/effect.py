@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanlore import completion
+from spanlore.ending import USAGE, WRONG
 from spanlore.figures import cost as money
 from spanlore.figures import several, short_count
 from spanlore.terminal import show, tell
-from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, print_json
+from spanlore_extractor.cli.daemon import Json, daemon, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

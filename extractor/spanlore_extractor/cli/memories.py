@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanlore import completion
+from spanlore.ending import USAGE, WRONG, fail
 from spanlore.terminal import show, tell, write
-from spanlore_extractor.cli.daemon import USAGE, WRONG, Id, Json, daemon, fail, here, one_of, print_json, scopes_of
+from spanlore_extractor.cli.daemon import Id, Json, daemon, here, one_of, print_json, scopes_of
 from spanlore_extractor.cli.daemon import time_of as time_of_word
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spanlore.ending import USAGE, WRONG, fail
 from spanlore.main import group
 from spanlore.terminal import write
-from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, print_json
+from spanlore_extractor.cli.daemon import Json, daemon, print_json
 
 if TYPE_CHECKING:
     from pathlib import Path

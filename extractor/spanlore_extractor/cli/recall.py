@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from spanlore import completion
+from spanlore.ending import NOT_RUNNING, USAGE, WRONG, fail
 from spanlore.terminal import tell
-from spanlore_extractor.cli.daemon import NOT_RUNNING, USAGE, WRONG, Json, fail, here
+from spanlore_extractor.cli.daemon import Json, here
 
 TIMEOUT_S = 10.0
 

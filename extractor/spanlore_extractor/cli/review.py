@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanlore import completion
+from spanlore.ending import WRONG, fail
 from spanlore.terminal import show, tell, write
-from spanlore_extractor.cli.daemon import WRONG, Json, daemon, fail, one_of, print_json, scopes_of
+from spanlore_extractor.cli.daemon import Json, daemon, one_of, print_json, scopes_of
 from spanlore_extractor.cli.speaker import only_the_user, speaking_agent
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from spanlore.ending import WRONG, fail
 from spanlore.terminal import tell
-from spanlore_extractor.cli.daemon import WRONG, fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanlore import completion
+from spanlore.ending import USAGE, WRONG, fail
 from spanlore.terminal import tell, write
-from spanlore_extractor.cli.daemon import USAGE, WRONG, Json, daemon, fail, here, print_json
+from spanlore_extractor.cli.daemon import Json, daemon, here, print_json
 
 if TYPE_CHECKING:
     from spanlore_extractor.mining.summary import Summary

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from spanlore_proxy.cli.messages import NOT_RUNNING, WRONG, say
+from spanlore.ending import NOT_RUNNING, WRONG, say
 
 if TYPE_CHECKING:
     from spanlore.settings import Paths

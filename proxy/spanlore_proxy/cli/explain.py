@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from spanlore import completion
+from spanlore.ending import fail
 from spanlore.terminal import write
-from spanlore_proxy.cli.messages import WRONG, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,20 +173,17 @@ def _find(prefix: str) -> LoggedRequest:
     from spanlore_proxy.capture.wire_log import WireLogReader
 
     if len(prefix) < MIN_PREFIX:
-        say(f"give at least {MIN_PREFIX} characters of the request's id; `spanlore session ID` shows them")
-        raise typer.Exit(WRONG)
+        fail(f"give at least {MIN_PREFIX} characters of the request's id; `spanlore session ID` shows them")
     try:
         log = WireLogReader(Paths.from_environ(child_environment({})).wire_log)
     except FileNotFoundError:
-        say("no request was logged yet. Start an agent with: spanlore run -- claude")
-        raise typer.Exit(WRONG) from None
+        fail("no request was logged yet. Start an agent with: spanlore run -- claude")
     try:
         found = log.request(prefix)
     finally:
         log.close()
     if found is None:
-        say(f"no request {prefix!r} in the log; it holds only the newest (SPANLORE_PROXY_WIRE_LOG_MAX_BYTES)")
-        raise typer.Exit(WRONG)
+        fail(f"no request {prefix!r} in the log; it holds only the newest (SPANLORE_PROXY_WIRE_LOG_MAX_BYTES)")
     return found
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from spanlore_proxy.cli.messages import NOT_RUNNING, WRONG, say
+from spanlore.ending import NOT_RUNNING, USAGE, WRONG, say
 
 if TYPE_CHECKING:
     from spanlore.settings import Paths
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FOLLOW_S = 2.0
 """Between two looks at the files."""
-USAGE = 2
 
 
 def register(app: typer.Typer) -> None:

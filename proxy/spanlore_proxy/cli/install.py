@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from spanlore.ending import USAGE, fail
 from spanlore.figures import several
-from spanlore_proxy.cli.messages import USAGE, WRONG, say
 from spanlore_proxy.install.shell import Shell
 
 if TYPE_CHECKING:
@@ -89,16 +89,14 @@ def _uninstall(*, purge: bool, force: bool, yes: bool) -> list[str]:
     runs = live_runs(place.paths)
     if runs and not force:
         text = f"{several(len(runs), 'agent')} would lose the connection to the model. End them first, or use --force."
-        say(text)
-        raise typer.Exit(WRONG)
+        fail(text)
     if purge and not yes:
         _confirm(place)
     lines = installing.remove_service(_service(place), place, _run)
     daemon = running_daemon(place.paths)
     if daemon is not None:
         if not stop_daemon(daemon, place.paths):
-            say(f"pid {daemon.pid} does not end; see {place.paths.log_dir}")
-            raise typer.Exit(WRONG)
+            fail(f"pid {daemon.pid} does not end; see {place.paths.log_dir}")
         lines.append("stopped the daemon")
     lines += installing.remove_shell(place)
     if purge:
@@ -112,8 +110,7 @@ def _confirm(place: Place) -> None:
     import sys
 
     if not sys.stdin.isatty():
-        say("--purge deletes all recordings and memories for good; say --yes as well.")
-        raise typer.Exit(USAGE)
+        fail("--purge deletes all recordings and memories for good; say --yes as well.", USAGE)
     typer.confirm(f"Delete {place.paths.state_dir} and {place.paths.config_dir} for good?", abort=True)
 
 

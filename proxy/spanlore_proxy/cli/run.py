@@ -9,7 +9,7 @@ from typing import Final
 
 import typer
 
-from spanlore_proxy.cli.messages import NOT_RUNNING, say
+from spanlore.ending import NOT_RUNNING, say
 from spanlore_proxy.launch.agents import Via
 
 VIA: Final = typer.Option(Via.PROXY, "--via", help="base-url: plain http on loopback, for what cannot trust a CA.")

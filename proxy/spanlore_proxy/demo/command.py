@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from spanlore.ending import USAGE, WRONG
 from spanlore.terminal import tell
 
 if TYPE_CHECKING:
     from spanlore_proxy.demo.drivers import Driver
-
-EXIT_FAULT, EXIT_USAGE = 1, 2
 
 
 class Agent(StrEnum):
@@ -57,9 +56,9 @@ def demo(
                 _print_json(report.to_json(findings, stage))
     except StageError as error:
         tell(f"spanlore demo: {error}")
-        raise typer.Exit(EXIT_FAULT) from None
+        raise typer.Exit(WRONG) from None
     if not findings.is_good:
-        raise typer.Exit(EXIT_FAULT)
+        raise typer.Exit(WRONG)
 
 
 def _driver(agent: Agent) -> Driver:
@@ -68,13 +67,13 @@ def _driver(agent: Agent) -> Driver:
 
     if missing := missing_programs():
         tell(f"spanlore demo needs {', '.join(missing)} on PATH")
-        raise typer.Exit(EXIT_USAGE)
+        raise typer.Exit(USAGE)
     if agent is Agent.SCRIPTED:
         return ScriptedAgent()
     binary = find_claude(Path(__file__).parents[3])
     if binary is None:
         tell("spanlore demo: no `claude` on PATH; install Claude Code, or leave --agent out")
-        raise typer.Exit(EXIT_USAGE)
+        raise typer.Exit(USAGE)
     return ClaudeCode(binary)
 
 

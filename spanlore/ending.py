@@ -1,8 +1,10 @@
-"""How the commands talk: messages to stderr, data to stdout, exit codes that scripts can use."""
+"""How the commands talk and end: data to stdout, messages to stderr, exit codes that scripts can use."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NoReturn
+
+import typer
 
 from spanlore.terminal import tell
 
@@ -17,3 +19,9 @@ NOT_RUNNING: Final = 3
 def say(text: str) -> None:
     """One message to the user, marked as ours: an agent's own output goes to the same terminal."""
     tell(f"spanlore: {text}")
+
+
+def fail(text: str, code: int = WRONG) -> NoReturn:
+    """Ends the command with a message."""
+    say(text)
+    raise typer.Exit(code)

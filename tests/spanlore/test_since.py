@@ -1,10 +1,10 @@
-"""Times as people type them."""
+"""Times and lengths of time as people type them."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from spanlore_collector.cli.since import since_ns
+from spanlore.since import length_ns, since_ns
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 NOW_NS = int(NOW.timestamp()) * 10**9
@@ -29,6 +29,11 @@ def test_durations_and_dates(text: str, expected: datetime) -> None:
 def test_nothing_is_the_beginning() -> None:
     """And what is neither is told."""
     assert since_ns("", NOW_NS) == 0
-    for text in ("yesterday", "7x", "d", "-1d"):
+    for text in ("yesterday", "7x", "d", "-1d", "0001-01-01"):
         with pytest.raises(ValueError, match="neither like"):
             since_ns(text, NOW_NS)
+
+
+def test_a_length_is_no_date() -> None:
+    """`--for` takes a length only."""
+    assert (length_ns("90 m"), length_ns("2026-11-30"), length_ns("")) == (5_400 * 10**9, None, None)
