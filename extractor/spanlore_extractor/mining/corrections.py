@@ -16,12 +16,24 @@ from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel, Outcome
 from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, sentences, without_quotations
 from spanlore_extractor.mining.languages import asks_why, says_no
+from spanlore_extractor.mining.replies import concedes
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
-from spanlore_extractor.mining.statements import STATES, states_how_it_is
-from spanlore_extractor.mining.triggers import ALWAYS, CLAUSE, START, has_blame, triggers_in
+from spanlore_extractor.mining.statements import STATES, states_how_it_is, tells_a_symptom
+from spanlore_extractor.mining.triggers import (
+    ALWAYS,
+    AT_LENGTH,
+    CLAUSE,
+    COMPARING,
+    DESCRIBING,
+    START,
+    has_blame,
+    triggers_in,
+)
 
 LOOK_BACK: Final = 50
 """How many steps before a message are looked at."""
+LOOK_AHEAD: Final = 20
+"""How many steps behind it are looked at for what the agent made of it."""
 MAX_RULE_CHARS: Final = 300
 """A longer text is an explanation, not a rule that can be quoted as one."""
 
@@ -159,6 +171,20 @@ _OBJECTING: Final = re.compile(
 )
 """Questions that tell what the person would have done instead."""
 FOREIGN: Final = "objects in another language"
+INTERRUPTED: Final = "interrupted the agent"
+CONCEDED: Final = "the agent gave the person right"
+MAX_POINT_CHARS: Final = 220
+"""Who objects comes to the point; in a longer message most of what looks like it is a plan or a task."""
+MAX_STATEMENTS: Final = 6
+MAX_STATEMENT_CHARS: Final = 400
+"""What says more, with no word that objects, is data or a task."""
+_THINKS_ALOUD: Final = re.compile(
+    START + r"(?:i (?:suspect|wonder|guess|suppose|think|assume)\b|maybe\b|perhaps\b|let'?s\b|we (?:need|should|"
+    r"could)\b|what if\b|(?:can|could) (?:we|you|i)\b)|"
+    r"\bi'?m (?:just )?wondering\b",
+    re.I,
+)
+"""An idea, which the agent may like, too."""
 _OFFERED: Final = re.compile(r"^\W*(?:can|could|would) (?:we|you)\b", re.I)
 _TAG: Final = re.compile(r"[,.]? ?\b(?:right|no|ok(?:ay)?|correct|yeah|or is there|or not|isn'?t it|or)\s*\?+$", re.I)
 """What makes a question of an assertion only in form."""
@@ -213,12 +239,16 @@ def find_corrections(conversation: Conversation) -> tuple[list[Correction], list
         if not isinstance(step, HumanStep):
             continue
         before = conversation.steps[max(0, index - LOOK_BACK) : index]
+        after = conversation.steps[index + 1 : index + 1 + LOOK_AHEAD]
+        if _goes_on(step, after):
+            none.append(NoCorrection(step, "sent again at once, with more"))
+            continue
         reason = _why_not(step, before, seen)
         seen.add(step.text.strip())
         if reason:
             none.append(NoCorrection(step, reason))
             continue
-        signals = _signals(step, before)
+        signals = _signals(step, before, after)
         if signals:
             found.append(_correction(step, signals, before))
         else:
@@ -305,8 +335,45 @@ def _is_question(sentence: str) -> bool:
     )
 
 
-def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
-    """What speaks for a correction, wire signals first; () when nothing does."""
+def _goes_on(step: HumanStep, after: Sequence[Step]) -> bool:
+    """Whether the person stopped the agent at once to send the same again with more behind it."""
+    text, following = step.text.strip(), after[0] if after else None
+    return isinstance(following, HumanStep) and following.text.strip() != text and following.text.startswith(text)
+
+
+def _signals(step: HumanStep, before: Sequence[Step], after: Sequence[Step]) -> tuple[str, ...]:
+    """What speaks for a correction, wire signals first; () when nothing does, or when it may as well be a report and
+    the agent took it for one."""
+    said, is_conceded = _said(step, before), concedes(after)
+    if not said:
+        return (CONCEDED,) if is_conceded and _may_be_conceded(step, before) else ()
+    return () if is_conceded is False and not _stands_alone(step, said, before) else said
+
+
+def _stands_alone(step: HumanStep, said: tuple[str, ...], before: Sequence[Step]) -> bool:
+    """Whether it objects so plainly that it does even where the agent did not say so."""
+    if step.channel is Channel.REJECTION_REASON:
+        return True
+    is_symptom = tells_a_symptom(step.text)
+    if INTERRUPTED in said:
+        return len(said) > 1 or not is_symptom
+    if len(prose(step.text)) > MAX_POINT_CHARS and not AT_LENGTH.intersection(said):
+        return False
+    weak = DESCRIBING | (COMPARING if is_symptom or _answers_question(before) else frozenset())
+    return not weak.issuperset(said)
+
+
+def _may_be_conceded(step: HumanStep, before: Sequence[Step]) -> bool:
+    """Whether a message states something that the agent can have had wrong: no answer, question, report or wish."""
+    parts = sentences(without_quotations(prose(step.text)))
+    return (
+        not _answers_question(before)
+        and len(prose(step.text)) <= MAX_STATEMENT_CHARS
+        and not any(_is_question(part) or _THINKS_ALOUD.search(part) for part in parts)
+    )
+
+
+def _said(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
     parts = sentences(without_quotations(prose(step.text)))
     own = "\n".join(part for part in parts if not _is_question(part))
     if step.channel is Channel.REJECTION_REASON:
@@ -330,8 +397,9 @@ def _signals(step: HumanStep, before: Sequence[Step]) -> tuple[str, ...]:
         and not _CARRY_ON.match(own)
         and not _NEXT_TASK.match(own)
         and len(parts) == own.count("\n") + 1
+        and (said or (len(parts) <= MAX_STATEMENTS and len(own) <= MAX_STATEMENT_CHARS))
     ):
-        return ("interrupted the agent", *said)
+        return (INTERRUPTED, *said)
     return said
 
 

@@ -118,6 +118,11 @@ _ASIDE: Final = re.compile(
 )
 
 
+def tells_a_symptom(text: str) -> bool:
+    """Whether a text tells that something goes wrong, or right, as reports of a product do."""
+    return bool(_SYMPTOM.search(text))
+
+
 def states_how_it_is(parts: Sequence[str]) -> bool:
     """Whether sentences, none of them a question, only state how things are or are to be."""
     text = " ".join(parts)

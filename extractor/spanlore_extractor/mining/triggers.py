@@ -31,8 +31,28 @@ ALWAYS: Final = (
 )
 """A standing rule."""
 CONTRASTS: Final = "contrasts"
+DESCRIBING: Final = frozenset(
+    {
+        "says how it should be",
+        "thinks otherwise",
+        "falls short",
+        "expected otherwise",
+        "too much",
+        "judges",
+        "the ground",
+        "demands",
+        "wrong",
+        "states how it is",
+    }
+)
+"""Kinds by which people also report bugs, tune what they see and plan: alone they tell only that something is, or is
+to be, so."""
+COMPARING: Final = frozenset({"instead", "contrasts", "contradicts", "not needed", "our way", "this way", "just so"})
+"""Kinds that set one thing against another, as one also does in telling a symptom or in choosing what was offered."""
 REVIEW: Final = "a review says"
 """The kind of what reviewers write, which people paste: right, and about the code at hand."""
+AT_LENGTH: Final = frozenset({REVIEW, "cites", "standing rule"})
+"""Kinds that hold in a long message as well."""
 _NOT_IF: Final = r"(?<!if )(?<!when )(?<!once )(?<!after )(?<!did )(?<!do )(?<!does )(?<!what )"
 
 
@@ -42,7 +62,7 @@ _NO_BLAME: Final = (
 )
 """What somebody did who did nothing wrong, or no past tense at all."""
 _IRREGULAR: Final = (
-    r"broke|forgot|left|made|put|wrote|took|did|went|ran|got|kept|lost|built|misread|chose|hid|overwrote|undid|"
+    r"broke|forgot|left|made|put|wrote|took|did|went|ran|kept|lost|built|misread|chose|hid|overwrote|undid|"
     r"threw|cut|split|mixed|hit|gave|sent|set"
 )
 
@@ -91,6 +111,7 @@ TRIGGERS: Final = (
         "contradicts",
         r"(?<!why )(?<!say )(?<!if )\b(?:that|this|it|which)\S{0,3}(?:'?s| is| was)? not (?:even |really |at all )?"
         r"(?!working|loading|showing|clear|sure|urgent|possible|needed)\w+",
+        r"^\W*(?:wrong|incorrect)\b",
         r"\b(?:is|are|was|were) (?:not (?:correct|right|true)|incorrect|wrong)\b",
         r"\bnot (?:what|how|where) (?:i|we|it|this|that)\b",
         r"n'?t (?:quite |exactly |really )?(?:what|how|where|right|correct|true|the (?:case|point|same|way|issue))\b",
@@ -174,7 +195,6 @@ TRIGGERS: Final = (
     _trigger("standing rule", ALWAYS, rf"{CLAUSE}(?:remember to|prefer)\b", rf"{CLAUSE}next time\b"),
     _trigger(
         "wrong",
-        r"^\W*(?:wrong|incorrect)\b",
         r"\bis (?:\w+ )?wrong\b",
         r"\b(?:the|a|an|this|that|looks|seems|got|has|had|used|using) (?:totally |completely )?(?:wrong|incorrect)\b",
         r"\b(?:inaccurate|misleading|mistaken|misread|misunderst\w+)\b",
@@ -202,23 +222,27 @@ TRIGGERS: Final = (
         r"\bi (?:did not|didn'?t|never) (?:ask(?:ed)?|say|said|mean|want(?:ed)?|tell|told)\b",
         r"\b(?:i|we) (?:do not|don'?t|dont) want\b",
         r"\bi (?:would not|wouldn'?t|'d not) (?!be\b|mind\b|know\b)\w+",
-        r"\bi (?:do not|don'?t|dont) think (?:that|this|it|we|you|the|these)\b",
-        r"\bi think (?:the|this (?!one)|you|these|that(?:'s(?! it\b)| is| was| should| would)|it'?s (?:cleaner|"
-        r"better|easier|"
-        r"simpler|safer|nicer|too|more|not))\b",
-        r"\bi'?m not (?:a fan|convinced|happy|sure (?:about|that|this|the))\b",
         r"^\W*enough (?:with|of)\b",
         r"[,;.:]\s+no (?!problem|worries|rush|idea|issue|thanks|need|matter|doubt|hurry|more|one|longer)"
-        r"[a-z]+(?: [a-z]+){0,2}[.!]*$",
+        r"[a-z]+(?: (?!is\b|are\b|was\b|were\b)[a-z]+){0,2}[.!]*$",
         r"\bi (?:do not|don'?t) (?:see|get|understand) (?:why|how|the (?:point|need|benefit))\b",
         r"\bi want(?:ed)? you to (?:ask|stop|not|only|first|use|always|never|wait|read|look)\b",
-        r"\bi wanted\b",
         r"\bi only (?:asked|wanted|want|need|needed|meant|said)\b",
+        r"\b(?:nobody|no ?one) (?:asked|wants|wanted|needs|uses)\b",
+        r"\bno reason to\b",
+        in_tasks=False,
+    ),
+    _trigger(
+        "thinks otherwise",
+        r"\bi (?:do not|don'?t|dont) think (?:that|this|it|we|you|the|these)\b",
+        r"\bi think (?:the|this (?!one)|you|these|that(?:'s(?! it\b)| is| was| should| would)|it'?s (?:cleaner|"
+        r"better|easier|simpler|safer|nicer|too|more|not))\b",
+        r"\bi'?m not (?:a fan|convinced|happy|sure (?:about|that|this|the))\b",
+        r"\bi wanted\b",
         r"(?<!whether )(?<!if )\bwe (?:want|need|expect|require|rely on) (?:it|this|that|them|these|those|"
         r"the)\b(?! (?:following|same)\b)",
         r"\bi (?:want|need|expect) (?:it|this|that|them|these|those) (?:to|in|on|as|at|back|the other)\b",
-        r"\b(?:nobody|no ?one) (?:asked|wants|wanted|needs|uses)\b",
-        r"\bno (?:longer|reason to)\b",
+        r"\bno longer\b",
         in_tasks=False,
     ),
     _trigger(

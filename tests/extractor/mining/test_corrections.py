@@ -39,7 +39,8 @@ def only(told: Told) -> Correction | str:
         ("is there no library for this??", "asks why not otherwise"),
         ("can we stick to the old layout?", "asks why not otherwise"),
         ("I think you have old information, that folder is gone, or is it right?", "blames"),
-        ("wrong directory", "wrong"),
+        ("wrong directory", "contradicts"),
+        ("the total is wrong", "wrong"),
         ("this is way too verbose", "too much"),
         ("hmm, overkill", "too much"),
         ("you're not following the layout", "blames"),
@@ -261,3 +262,65 @@ def test_turns_of_many_styles(is_held_out: bool, min_precision: float, min_recal
     right = sum(turn.is_correction for turn, is_found in found if is_found)
     assert right / sum(is_found for _, is_found in found) >= min_precision
     assert right / sum(turn.is_correction for turn, _ in found) >= min_recall
+
+
+def said_then(words: str, reply: str) -> bool:
+    """Whether `words` are taken for a correction where the agent answers with `reply`."""
+    found, _ = find_corrections(corrected("s", words).agent(reply).session().conversations[0])
+    return any(item.step.text == words for item in found)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the bullets should be the same as in the code",
+        "I think the names are too long",
+        "the export doesn't contain the totals",
+        "the timeout needs to be in the config",
+        "on my phone it zooms the page instead of the map",
+        "Config, not state. " + "We read it once per run and hand it down to the handlers. " * 4,
+    ],
+)
+def test_what_only_describes_needs_the_agents_word(words: str) -> None:
+    """How a thing is or should be is told in reports, plans and wishes as well; an agent that was corrected says so."""
+    assert said_then(words, "You're right, let me change that.")
+    assert not said_then(words, "Let me look at the styles first.")
+    assert isinstance(only(corrected("s", words)), Correction)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["no, the other directory", "don't touch the lockfile", "you broke the build", "that is not the entry point"],
+)
+def test_plain_objections_need_no_word_of_the_agent(words: str) -> None:
+    """Not every agent admits anything."""
+    assert said_then(words, "Let me look at the styles first.")
+
+
+def test_what_the_agent_concedes() -> None:
+    """A statement with no word that objects corrects where the agent gives the person right; an idea, a question and
+    an answer don't."""
+    asked = Told().human("go").run("ls").agent("Shall I use the old colour?")
+
+    assert said_then("in phase three it says that phase two is done", "Good catch, that is an error in the plan.")
+    assert not said_then("I think we need tokens for the border", "You're right, that makes them themeable.")
+    assert not said_then("how does the export find the rows", "You're right to ask.")
+    assert isinstance(only(asked.human("that seems to be the old one").agent("You're right.")), str)
+
+
+def test_a_message_sent_again_with_more_counts_once() -> None:
+    """Stopped to finish typing it: the whole one is the message."""
+    told = Told().human("go").run("ls").human("no, print the").human("no, print the name of the session")
+    found, none = find_corrections(told.session().conversations[0])
+
+    assert [item.step.text for item in found] == ["no, print the name of the session"]
+    assert "sent again at once, with more" in {item.reason for item in none}
+
+
+def test_an_interruption_with_data_or_a_report() -> None:
+    """Stopping the agent to hand it many lines, or to report a fault, says nothing of what it did."""
+    lines = Told().human("go").run("ls").human("\n".join(f"row {n} is a{n}b" for n in range(8)), interrupting=True)
+    report = Told().human("go").run("ls").human("the export page is blank since today", interrupting=True)
+
+    assert isinstance(only(lines), str)
+    assert isinstance(only(report.agent("Found it!")), str)
