@@ -109,6 +109,24 @@ def test_the_back_button_shows_the_fields_of_the_list_that_is_shown(browser: Bro
         assert page.evaluate(FIELDS) == shown
 
 
+def test_the_way_back_keeps_the_filters(browser: Browser, told: Told) -> None:
+    """From a session's views, and from a memory, to the list as it was left; what a click did is not told again."""
+    with visiting(browser, told[1].login_url) as visitor:
+        page = visitor.page
+        page.goto(f"{told[1].url}/sessions?agent=claude-code&sort=cost")
+        page.click("tbody a >> nth=0")
+        page.keyboard.press("t")
+        expect(page.locator(".talk")).to_be_visible()
+        page.click(".crumbs a")
+        expect(page).to_have_url(f"{told[1].url}/sessions?agent=claude-code&sort=cost")
+        page.goto(f"{told[1].url}/memories?view=ended&done=reject&id=m-000000000005")
+        page.click(".memory-row a >> nth=0")
+        page.click(".crumbs a")
+        expect(page).to_have_url(f"{told[1].url}/memories?view=ended")
+        page.click("header nav >> text=Memories")
+        expect(page).to_have_url(f"{told[1].url}/memories")
+
+
 @pytest.mark.parametrize("width", [390, 360])
 def test_on_phones(browser: Browser, told: Told, width: int) -> None:
     """Nothing is wider than the screen, all of the header can be touched, and what is looked for can be read."""
@@ -179,3 +197,18 @@ def test_a_watched_session_ends(browser: Browser, told: Told, tmp_path: Path) ->
         expect(page.locator("[data-live]")).to_have_count(0)
         expect(page.locator("section.turn .chip")).to_have_text("no end seen")
         expect(page.locator("a.bar")).to_have_count(4)
+
+
+def test_a_new_installation(browser: Browser, tmp_path: Path) -> None:
+    """Where nothing was captured yet, each page says what to type next."""
+    pages = {"/sessions": "spanlore run", "/memories": "spanlore remember", "/search": "spanlore run"}
+    with (
+        CollectorProcess(tmp_path) as collector,
+        WebProcess(collector.paths, collector.port, collector.clickhouse_port) as site,
+        visiting(browser, site.login_url) as visitor,
+    ):
+        for path, command in {**pages, "/cost": "spanlore run", "/health": "spanlore run"}.items():
+            visitor.page.goto(site.url + path)
+            shoot(visitor.page, f"new-{path[1:]}-light")
+
+            expect(visitor.page.locator("main")).to_contain_text(command)

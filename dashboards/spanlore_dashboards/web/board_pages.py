@@ -10,7 +10,7 @@ from aiohttp import web
 from spanlore_collector.store.client import StoreUnavailableError
 from spanlore_dashboards.web import health
 from spanlore_dashboards.web.costs import CostFilter, by_day, read_costs, today
-from spanlore_dashboards.web.searching import SearchFilter, search
+from spanlore_dashboards.web.searching import SearchFilter, is_there_anything, search
 from spanlore_dashboards.web.site import TRY_AGAIN_S, Site, asked
 
 WEEK_NS: Final = 7 * 86_400 * 10**9
@@ -45,7 +45,8 @@ class BoardPages:
         """Where a text stands."""
         wanted = asked(SearchFilter, request.query)
         hits = await self._site.asking.read(lambda reader: search(reader, wanted))
-        return await self._site.page("search.html", "search", wanted=wanted, hits=hits, places=PLACES)
+        is_new = not wanted.q and not await self._site.asking.read(is_there_anything)
+        return await self._site.page("search.html", "search", wanted=wanted, hits=hits, places=PLACES, is_new=is_new)
 
     async def cost(self, request: web.Request) -> web.Response:
         """What was spent."""

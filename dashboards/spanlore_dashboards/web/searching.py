@@ -53,6 +53,11 @@ def search(source: RowSource, wanted: SearchFilter) -> list[Hit]:
     return [_hit(row, words[0]) for row in rows]
 
 
+def is_there_anything(source: RowSource) -> bool:
+    """Whether any model call is in the store."""
+    return bool(source.rows("SELECT 1 FROM inferences LIMIT 1"))
+
+
 def _hit(row: Row, word: str) -> Hit:
     snippet = row["snippet"]
     at = max(snippet.casefold().find(word.casefold()), 0)

@@ -22,6 +22,14 @@ def test_the_list(site: WebProcess) -> None:
         assert text in html
 
 
+def test_pages_of_the_list_are_named_by_its_order(site: WebProcess) -> None:
+    """The next page has older sessions only where the newest come first."""
+    newest, dearest = site.get("/sessions?per_page=1&page=2"), site.get("/sessions?per_page=1&page=2&sort=cost")
+
+    assert ("← Newer" in newest, "Older →" in newest) == (True, True)
+    assert ("← Back" in dearest, "More →" in dearest, "Older" in dearest) == (True, True, False)
+
+
 def test_a_filter_that_nothing_fits(site: WebProcess) -> None:
     """Says so, and how to get back."""
     html = site.get("/sessions?q=nothing+of+the+kind")

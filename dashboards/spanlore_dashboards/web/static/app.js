@@ -47,6 +47,17 @@
   }
   addEventListener("pageshow", () => all("form[data-auto] :disabled").forEach((field) => { field.disabled = false; }));
 
+  // The way back from a session or a memory leads to the list as it was filtered, in this tab.
+  const lists = { "/sessions": "sessions", "/memories": "memories" };
+  if (lists[location.pathname]) {
+    const fields = new URLSearchParams(location.search);
+    for (const name of ["done", "id"]) fields.delete(name);
+    sessionStorage.setItem(lists[location.pathname], String(fields));
+  }
+  const crumb = $(".crumbs a");
+  const filters = crumb && sessionStorage.getItem(lists[crumb.pathname]);
+  if (filters) crumb.search = filters;
+
   // --- rows ---------------------------------------------------------------------------------------------------
   const isSeen = (row) => row.matches("a.bar, [data-later]") || row.offsetParent !== null;
   const rows = () => all("[data-row], [data-later]").filter(isSeen);
