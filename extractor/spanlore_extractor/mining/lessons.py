@@ -17,6 +17,7 @@ from spanlore_extractor.mining.failures import Delta
 from spanlore_extractor.mining.file_pairing import found_path
 from spanlore_extractor.mining.lookups import Lookup
 from spanlore_extractor.mining.loops import Loop
+from spanlore_extractor.mining.other_forms import is_test_target
 from spanlore_extractor.mining.pairing import changed_commands
 from spanlore_extractor.mining.paths import looks_like_path
 from spanlore_extractor.mining.session import MinedSession, ToolStep
@@ -213,6 +214,8 @@ def _changed(failure: ToolStep, fix: ToolStep, session: MinedSession) -> tuple[s
         if one.directory == other.directory:
             return _subject(failure), "", "", failed, worked
         return " ".join(action_of(one.last)), "directory", other.directory or ELSEWHERE, failed, other.directory
+    if is_test_target(one, other):
+        return _subject(failure), "target", _plain(worked), failed, worked
     pair = changed_commands(one, other)
     if pair is None:
         return _subject(failure), "", "", failed, worked

@@ -1,8 +1,10 @@
 """Whether another command line asks for the same thing in another form: options more, another order, another package
-manager, a module in place of a file, the same target told otherwise. One pair at a time; `pairing` asks."""
+manager, a module in place of a file, the same target told otherwise, tests by the project's own target. One pair at a
+time; `pairing` asks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,6 +25,19 @@ _WRAPPERS: Final = frozenset(
     {"sudo", "doas", "npx", "bunx", "bundle", "uv", "uvx", "poetry", "pipenv", "hatch", "pnpm", "yarn", "bash", "sh",
      "env", "xvfb-run", "mise", "direnv", "nix", "python3", "python", "node", "php", "ruby", "dotenv", "wsl"}
 )  # fmt: skip
+_TESTS_BY_HAND: Final = frozenset(
+    {("pytest",), ("python", "pytest"), ("python", "unittest"), ("jest",), ("vitest",), ("mocha",), ("rspec",),
+     ("phpunit",)}
+)  # fmt: skip
+_NOT_LOADED: Final = re.compile(
+    r"ModuleNotFoundError|ImportError|\bNo module named\b|Cannot find (?:module|package)|cannot load such file|"
+    r"^\w*KeyError: '[A-Z][A-Z0-9_]+'|errors? during collection|Class \"\S+\" not found",
+    re.M,
+)
+"""The tests' surroundings were missing, not what they test."""
+_TESTS_RAN: Final = re.compile(r"AssertionError|\b[1-9]\d* passed\b|✓")
+_TARGET_RUNNERS: Final = frozenset({"make", "just", "task", "mise", "npm", "pnpm", "yarn", "bun", "rake", "composer"})
+_TEST_TARGET: Final = re.compile(r"(?:unit[-_:]?)?(?:check|tests?|specs?|verify)(?:[-_:]unit)?")
 _INSTALL: Final = frozenset({"install", "ci", "i", "sync", "add"})
 
 
@@ -35,6 +50,22 @@ def other_form(one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) ->
         or _other_manager(one, other, between)
         or _another_way(one, other, between)
     )
+
+
+def by_test_target(failure: ToolStep, one: ShellLine, other: ShellLine, between: Sequence[ToolStep]) -> Match | None:
+    """Tests that were called by hand did not even load, and the project's own target runs them with what they need."""
+    is_loading = _NOT_LOADED.search(failure.output) and not _TESTS_RAN.search(failure.output)
+    if len(between) > MAX_LISTINGS or not is_loading or not is_test_target(one, other):
+        return None
+    return Match(DeltaType.USAGE, f"`{' '.join(other.last)}` runs the tests with what they need")
+
+
+def is_test_target(one: ShellLine, other: ShellLine) -> bool:
+    """Whether `one` calls tests by hand and `other` is the project's target for them (`make check`, `npm run test`)."""
+    words = [word for word in other.last[1:] if not word.startswith("-") and "=" not in word]
+    words = words[1:] if words[:1] == ["run"] else words
+    is_target = len(words) == 1 and bool(_TEST_TARGET.fullmatch(words[0]))
+    return action_of(one.last) in _TESTS_BY_HAND and program_of(other.last) in _TARGET_RUNNERS and is_target
 
 
 def with_options(one: ShellLine, other: ShellLine) -> Match | None:

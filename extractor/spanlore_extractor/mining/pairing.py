@@ -22,7 +22,7 @@ from spanlore_extractor.mining.answer import (
     is_success,
 )
 from spanlore_extractor.mining.file_pairing import edit_likeness, match_file_tool
-from spanlore_extractor.mining.other_forms import other_form, with_options
+from spanlore_extractor.mining.other_forms import by_test_target, other_form, with_options
 from spanlore_extractor.mining.paths import SAME_FILE, looks_like_path, similarity
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import ShellLine, action_of, program_of, take_apart
@@ -199,6 +199,7 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
     return (
         form
         or other_form(one, other, between)
+        or by_test_target(failure, one, other, between)
         or _extended(failure, one, other)
         or _other_filter(failure, one, other)
         or _elsewhere(failure, one, other, between)

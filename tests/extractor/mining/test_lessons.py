@@ -49,6 +49,18 @@ def test_variables() -> None:
     assert key(told)[2] == "∅ → PYTHONPATH=src"
 
 
+def test_a_target_that_runs_the_tests_is_one_lesson() -> None:
+    """Whatever the tests were given, and whatever did not load: the target worked, instead of the tests by hand."""
+    told = Told().run("python3 -m unittest discover -s tests", "ModuleNotFoundError: No module named 'tally'", 1)
+    found = lesson(told.run("cat Makefile", "check:").run("make check", "OK"))
+    again = Told("b").run("python3 -m unittest", "ModuleNotFoundError: No module named 'tally.x'", 1)
+
+    assert isinstance(found, Candidate)
+    assert (found.kind, found.worked) == (Kind.USAGE, "make check")
+    assert key(again.run("make check", "OK")) == (found.subject, found.slot, found.value)
+    assert (found.subject, found.slot, found.value) == ("python unittest", "target", "make check")
+
+
 def test_a_remedy_is_the_command_that_set_it_up() -> None:
     """The environment kind names what was run, not the failing command again."""
     told = Told().run("make it", "cannot connect to 'db'", 1).run("docker compose up -d").run("make it", "ok")

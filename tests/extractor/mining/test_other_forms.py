@@ -1,6 +1,6 @@
 import pytest
 
-from spanlore_extractor.mining.other_forms import other_form, with_options
+from spanlore_extractor.mining.other_forms import by_test_target, other_form, with_options
 from spanlore_extractor.mining.session import ToolStep
 from spanlore_extractor.mining.shell import take_apart
 from support.told import Told
@@ -80,3 +80,38 @@ def test_only_at_once() -> None:
 def test_wrapped_or_quoted(failing: str, fix: str) -> None:
     """Given to another program, or held together by quotes."""
     assert other_form(take_apart(failing), take_apart(fix), ())
+
+
+def called_by_target(failing: str, output: str, other: str) -> bool:
+    failure = next(
+        step for step in Told().run(failing, output, 1).session().conversations[0].steps if isinstance(step, ToolStep)
+    )
+    return by_test_target(failure, take_apart(failing), take_apart(other), ()) is not None
+
+
+@pytest.mark.parametrize(
+    ("failing", "output", "target"),
+    [
+        ("python3 -m unittest discover -s tests", "ModuleNotFoundError: No module named 'tally'", "make check"),
+        ("pytest -q", "E   KeyError: 'TALLY_CURRENCY'\n1 error during collection", "just test"),
+        ("jest", "Cannot find module '@acme/config' from 'jest.setup.js'", "npm run test:unit"),
+    ],
+)
+def test_tests_that_need_the_projects_target(failing: str, output: str, target: str) -> None:
+    """Called by hand they do not load; the target sets what they need."""
+    assert called_by_target(failing, output, target)
+
+
+@pytest.mark.parametrize(
+    ("failing", "output", "other"),
+    [
+        ("pytest -q", "E   AssertionError: 1 != 2\n1 failed", "make check"),
+        ("pytest -q", "E   ImportError: x\n3 passed, 1 error", "make check"),
+        ("pytest -q", "ModuleNotFoundError: No module named 'tally'", "make build"),
+        ("python3 tool.py", "ModuleNotFoundError: No module named 'tally'", "make check"),
+        ("pytest -q", "ModuleNotFoundError: No module named 'tally'", "cargo test"),
+    ],
+)
+def test_tests_that_ran_need_no_target(failing: str, output: str, other: str) -> None:
+    """Tests that fail tell of the code, and another target or program is for something else."""
+    assert not called_by_target(failing, output, other)
