@@ -36,6 +36,16 @@ def loads(data: bytes | str) -> Any:
     return orjson.loads(_LONE_SURROGATE.sub("\ufffd", whole))
 
 
+def parsed(value: Any) -> Any:
+    """What a JSON text says; what is no text, or no JSON, stays as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return loads(value)
+    except ValueError:
+        return value
+
+
 def loads_partial(data: bytes | str) -> Any:
     """What stands in the beginning of a JSON text whose end is missing; None when nothing can be told.
 

@@ -16,7 +16,7 @@ from spanlore.genai.messages import ToolCall, ToolResult
 from spanlore.harness.benign_exits import READERS, STATUS_HIDERS, is_benign
 from spanlore.harness.complaint import refuses
 from spanlore.harness.human import INTERRUPTED, STOPPED_WHILE_RUNNING, is_refusal
-from spanlore.harness.printed import Printed, read_printed
+from spanlore.harness.printed import Printed, read_printed, unwrapped
 from spanlore.harness.proof import proven
 from spanlore.signature.command import Command, parse_command, shell_text
 from spanlore.spans.place import Outcome
@@ -39,7 +39,6 @@ _GEMINI_EXIT = re.compile(
     r"(?:^|\n)Exit Code: (-?\d+)(?=(?:\n(?:Signal|Background PIDs|Process Group PGID):[^\n]*)*\s*\Z)"
 )
 """The tool's own line stands at the end; the program may have printed such a line before it."""
-_GEMINI_WRAPPING: Final = ("<untrusted_context>", "</untrusted_context>")
 _SILENT_SUCCESS: Final = frozenset({"gemini-cli", "pi", "continue", "gptme", "kimi-code", "grok-cli"})
 """Agents that say nothing where a command succeeded."""
 _TIMED_OUT = re.compile(
@@ -90,8 +89,9 @@ _TIMEOUT_EXIT: Final = 124
 
 def judge(call: ToolCall, result: ToolResult, harness: str) -> Verdict:
     """The verdict on one answered call. Pure, never raises."""
-    result = _unwrapped(result)
-    text = result.response
+    text = unwrapped(result.response)
+    if text != result.response:
+        result = replace(result, response=text)
     if result.is_error is not False:
         special = _not_the_tools_doing(result)
         if special is not None:
@@ -116,14 +116,6 @@ def judge(call: ToolCall, result: ToolResult, harness: str) -> Verdict:
     if result.is_error is False or harness in _FLAGGING or exit_code == 0:
         return Verdict(Outcome.SUCCESS, "", exit_code)
     return Verdict(Outcome.FAILURE, "output") if refuses(text) else Verdict(Outcome.UNKNOWN, "no_status")
-
-
-def _unwrapped(result: ToolResult) -> ToolResult:
-    """Without the tags that Gemini CLI puts around what it does not trust."""
-    begin, end = _GEMINI_WRAPPING
-    if not result.response.startswith(begin):
-        return result
-    return replace(result, response=result.response.removeprefix(begin).rstrip().removesuffix(end).strip("\n"))
 
 
 def _not_the_tools_doing(result: ToolResult) -> Verdict | None:

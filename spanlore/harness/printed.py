@@ -125,12 +125,15 @@ def _labelled(text: str) -> Printed:
     return Printed("\n".join(said) if found is not None else text, int(codes[-1]) if codes else None)
 
 
+def unwrapped(text: str) -> str:
+    """Without the tags that Gemini CLI puts around what it does not trust."""
+    begin, end = _GEMINI_WRAPPING
+    return text.removeprefix(begin).rstrip().removesuffix(end).strip("\n") if text.startswith(begin) else text
+
+
 def _gemini(text: str) -> Printed:
     """Newer Gemini CLI: `Output: …`, then lines of its own, an exit code only where it is not 0; in tags or not."""
-    begin, end = _GEMINI_WRAPPING
-    inner = text
-    if text.startswith(begin):
-        inner = text.removeprefix(begin).rstrip().removesuffix(end).strip("\n")
+    inner = unwrapped(text)
     if not inner.startswith("Output: "):
         return _labelled(inner) if inner.startswith("Command: ") else Printed(inner)
     codes = _FOOTER.findall(inner)

@@ -7,10 +7,11 @@ import re
 from typing import Any, Final
 
 from spanlore.genai.inference import Usage
+from spanlore.genai.jsontext import parsed
 from spanlore.genai.messages import Part, Reasoning, Text, ToolCall, ToolResult
 from spanlore.transcripts.events import Answered, Compacted, Event, Mark, Result, Said, Stopped, Transcript
 from spanlore.transcripts.lined import read_lined
-from spanlore.transcripts.loose import mapping, nanoseconds, number, objects, parsed, string, text_of
+from spanlore.transcripts.loose import mapping, nanoseconds, number, objects, string, text_of
 
 HARNESS: Final = "copilot-cli"
 _EXIT: Final = re.compile(

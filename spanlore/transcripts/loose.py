@@ -54,16 +54,6 @@ def nanoseconds(stamp: Any) -> int:
         return 0
 
 
-def parsed(raw: Any) -> Any:
-    """Arguments that came as JSON text, parsed; what is no JSON stays as it is."""
-    if not isinstance(raw, str):
-        return raw
-    try:
-        return jsontext.loads(raw)
-    except ValueError:
-        return raw
-
-
 @dataclass(slots=True)
 class Lines:
     """The objects of a JSONL file with their 0-based line numbers, and how many lines could not be read.

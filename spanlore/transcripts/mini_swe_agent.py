@@ -7,9 +7,10 @@ import re
 from typing import Any, Final
 
 from spanlore.genai.inference import Usage
+from spanlore.genai.jsontext import parsed
 from spanlore.genai.messages import Part, Reasoning, Text, ToolCall, ToolResult
 from spanlore.transcripts.events import Answered, Event, Mark, Result, Said, Transcript
-from spanlore.transcripts.loose import mapping, nanoseconds, number, objects, parsed, string, text_of
+from spanlore.transcripts.loose import mapping, nanoseconds, number, objects, string, text_of
 
 HARNESS: Final = "mini-swe-agent"
 _FENCED: Final = re.compile(r"```(?:bash|sh|mswea_bash_command)\s*\n(.*?)\n?```", re.S)

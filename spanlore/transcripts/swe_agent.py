@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from spanlore.genai.jsontext import parsed
 from spanlore.genai.messages import Text, ToolCall, ToolResult
 from spanlore.transcripts.events import Answered, Event, Mark, Result, Said, Transcript
-from spanlore.transcripts.loose import mapping, parsed, string, text_of
+from spanlore.transcripts.loose import mapping, string, text_of
 
 HARNESS: Final = "swe-agent"
 _OWN: Final = frozenset(

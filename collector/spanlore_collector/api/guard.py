@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
+from pydantic import ValidationError
 
 from spanlore.loopback import is_loopback_host, is_secret
 
@@ -28,3 +29,10 @@ def guard(token: str) -> Middleware:
 def problem(status: int, message: str) -> web.Response:
     """An error as this API tells it: {"message": …}."""
     return web.json_response({"message": message}, status=status)
+
+
+def misshapen(error: ValidationError) -> web.Response:
+    """400 with the first fault of a body and where it stands."""
+    first = error.errors()[0]
+    where = ".".join(str(word) for word in first["loc"])
+    return problem(400, f"{where or 'the body'}: {first['msg']}")

@@ -7,7 +7,7 @@ import asyncio
 from aiohttp import web
 from pydantic import ValidationError
 
-from spanlore_collector.api.guard import problem
+from spanlore_collector.api.guard import misshapen
 from spanlore_collector.store.summaries import Summaries, insert_summaries
 from spanlore_collector.store.writer import Writer
 
@@ -27,8 +27,6 @@ class SummaryRoutes:
         try:
             body = Summaries.model_validate_json(await request.read())
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(word) for word in first["loc"])
-            return problem(400, f"{where or 'the body'}: {first['msg']}")
+            return misshapen(error)
         written = self._writer.call(lambda client: insert_summaries(client, body))
         return web.json_response({"kept": await asyncio.shield(asyncio.wrap_future(written))})

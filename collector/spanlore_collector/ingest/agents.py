@@ -19,6 +19,7 @@ from typing import Any
 
 import orjson
 
+from spanlore.genai.jsontext import parsed
 from spanlore.genai.messages import ToolCall
 from spanlore.semconv import gen_ai, lore
 from spanlore.signature.failure import signature_of, tool_program
@@ -178,7 +179,7 @@ def _tool_event(harness: str, name_key: str, input_key: str, output_key: str) ->
 
 
 def _tool(name: str, call_id: str, given: Any, a: Mapping[str, AttributeValue], output: str) -> Attributes:
-    arguments = _parsed(given)
+    arguments = parsed(given)
     out: Attributes = {
         gen_ai.OPERATION_NAME: gen_ai.OP_EXECUTE_TOOL,
         gen_ai.TOOL_NAME: name,
@@ -286,13 +287,6 @@ def _with_command(arguments: Any) -> Any:
         if command and "command" not in arguments:
             return {**arguments, "command": command}
     return arguments
-
-
-def _parsed(value: Any) -> Any:
-    try:
-        return orjson.loads(value) if isinstance(value, str) else value
-    except orjson.JSONDecodeError:
-        return value
 
 
 def _put(out: Attributes, values: Mapping[str, AttributeValue | None]) -> None:

@@ -9,11 +9,11 @@ model call without one may be anything.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
 from spanlore.genai.inference import CallClass
+from spanlore.genai.jsontext import parsed
 from spanlore.genai.messages import Message, Role, ToolCall, ToolResult, message_from_json
 from spanlore.harness.human import human_messages
 from spanlore.harness.outcome import judge
@@ -82,7 +82,7 @@ def _tool(record: SpanRecord) -> Attributes:
     a = record.attributes
     call_id = str(a.get(gen_ai.TOOL_CALL_ID, ""))
     given, output = a.get(gen_ai.TOOL_CALL_ARGUMENTS), a.get(gen_ai.TOOL_CALL_RESULT)
-    call = ToolCall(call_id, str(a.get(gen_ai.TOOL_NAME, "")), _parsed(given))
+    call = ToolCall(call_id, str(a.get(gen_ai.TOOL_NAME, "")), parsed(given))
     text = output if isinstance(output, str) else record.status_message
     program, command = tool_program(call)
     out: Attributes = {}
@@ -110,14 +110,7 @@ def _harness(record: SpanRecord) -> str:
 
 
 def _messages(text: AttributeValue | None) -> list[Message]:
-    items = _parsed(text)
+    items = parsed(text)
     if not isinstance(items, list):
         return []
     return [message_from_json(item) for item in items if isinstance(item, dict) and isinstance(item.get("parts"), list)]
-
-
-def _parsed(value: Any) -> Any:
-    try:
-        return orjson.loads(value) if isinstance(value, str) else value
-    except orjson.JSONDecodeError:
-        return value

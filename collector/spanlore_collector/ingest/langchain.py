@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from spanlore.genai.jsontext import parsed
 from spanlore.semconv import gen_ai
 from spanlore.spans.record import AttributeValue, SpanRecord
 
@@ -60,11 +61,3 @@ def result_of(value: Any) -> tuple[str, str]:
     if isinstance(message, dict) and isinstance(message.get("content"), str):
         return message["content"], str(message.get("tool_call_id") or "")
     return value if isinstance(value, str) else orjson.dumps(value).decode(), ""
-
-
-def parsed(value: Any) -> Any:
-    """What a text of JSON says; anything else as it is."""
-    try:
-        return orjson.loads(value) if isinstance(value, str) else value
-    except orjson.JSONDecodeError:
-        return value

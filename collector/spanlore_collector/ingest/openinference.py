@@ -18,9 +18,10 @@ from typing import Any
 
 import orjson
 
+from spanlore.genai.jsontext import parsed
 from spanlore.semconv import gen_ai, lore
 from spanlore.spans.record import AttributeValue, SpanRecord
-from spanlore_collector.ingest.langchain import arguments_of, parsed, result_of
+from spanlore_collector.ingest.langchain import arguments_of, result_of
 
 KIND = "openinference.span.kind"
 _OPERATIONS = {"LLM": gen_ai.OP_CHAT, "TOOL": gen_ai.OP_EXECUTE_TOOL, "AGENT": gen_ai.OP_INVOKE_AGENT}

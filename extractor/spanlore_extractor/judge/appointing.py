@@ -29,8 +29,10 @@ def judge_of(settings: Settings, paths: Paths, now_ns: int) -> Iterator[Judge | 
     if not told.api_key:
         yield None
         return
-    from spanlore_extractor.judge.asking import Model  # here, since it brings the SDK
+    from spanlore.spans.price import use_own_prices  # here, since the two bring price data and the SDK
+    from spanlore_extractor.judge.asking import Model
 
+    use_own_prices(settings.prices)  # what may be spent is counted as the user's other costs are
     found = prompts("judge", paths.prompts_dir)
     chapter = prompt("chapter", paths.prompts_dir)
     model = Model(told.api_key, told.base_url, told.model, told.timeout_s)

@@ -19,6 +19,7 @@ import anthropic
 import orjson
 
 from spanlore.genai.inference import Dialect, Inference, Usage
+from spanlore.genai.jsontext import parsed
 from spanlore.spans.price import price_of
 from spanlore_extractor.judge.answer import MAX_ANSWER_BYTES, MAX_OUTPUT_TOKENS, Answer, Cost, UnavailableError
 from spanlore_extractor.judge.verdict import WorthlessAnswerError
@@ -137,7 +138,7 @@ def _answer(body: bytes, model: str, tool_name: str) -> Answer:
         return Answer(cost, fault="the model refuses")
     if stop == "max_tokens":
         return Answer(cost, fault="the answer is cut off")
-    found = [_parsed(part.get("input")) for part in parts if _is(part, "tool_use") and part.get("name") == tool_name]
+    found = [parsed(part.get("input")) for part in parts if _is(part, "tool_use") and part.get("name") == tool_name]
     if not found:
         found = [data for part in parts if _is(part, "text") and isinstance(data := _written(part), dict)]
     if len(found) != 1:
@@ -149,19 +150,11 @@ def _is(part: Any, kind: str) -> bool:
     return isinstance(part, dict) and part.get("type") == kind
 
 
-def _parsed(value: Any) -> Any:
-    """A tool's input that came as JSON text, parsed."""
-    try:
-        return orjson.loads(value) if isinstance(value, str) else value
-    except orjson.JSONDecodeError:
-        return value
-
-
 def _written(part: dict[str, Any]) -> Any:
     """The JSON that a text is, in a fence or not; None when it is none."""
     text = str(part.get("text") or "")
     fenced = _FENCE.match(text)
-    found = _parsed(fenced[1] if fenced else text.strip())
+    found = parsed(fenced[1] if fenced else text.strip())
     return None if isinstance(found, str) else found
 
 

@@ -15,7 +15,7 @@ from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel
 from spanlore_extractor.mining.answer import is_success
 from spanlore_extractor.mining.hygiene import is_mostly_pasted
-from spanlore_extractor.mining.session import Conversation, HumanStep, Step, ToolStep
+from spanlore_extractor.mining.session import Conversation, HumanStep, ToolStep, time_of
 from spanlore_extractor.mining.shell import program_of, take_apart
 from spanlore_extractor.mining.tools import ToolKind, kind_of
 
@@ -70,7 +70,7 @@ def find_confirmations(conversation: Conversation) -> tuple[list[Confirmation], 
 
 def confirmed_by(time_ns: int, confirmations: list[Confirmation]) -> Confirmation | None:
     """The first confirmation of what was known at that time; None when none came after it."""
-    return next((item for item in confirmations if _time(item.step) >= time_ns), None)
+    return next((item for item in confirmations if time_of(item.step) >= time_ns), None)
 
 
 def _said(step: HumanStep, has_worked: bool, found: list[Confirmation], none: list[Unconfirmed]) -> None:
@@ -110,7 +110,3 @@ def _hands_over(argv: tuple[str, ...]) -> str:
     if (program, *words[:2]) in _GH:
         return " ".join((program, *words[:2]))
     return f"{program} {words[0]}" if program in ("git", "jj") and words[:1] in (["push"], ["merge"]) else ""
-
-
-def _time(step: Step) -> int:
-    return step.end_time_ns if isinstance(step, ToolStep) else step.time_ns

@@ -17,7 +17,7 @@ from spanlore_proxy.doctor.scene import Scene
 from spanlore_proxy.launch.agent_files import codex_config, read_object
 from spanlore_proxy.launch.ca import certificates, ensure_trust
 from spanlore_proxy.launch.environment import agent_environment, bypassed, proxy_url
-from spanlore_proxy.launch.ports import HOST
+from spanlore_proxy.launch.ports import HOST, answers
 
 PATIENCE_S: Final = 5.0
 
@@ -150,7 +150,7 @@ def shell(scene: Scene) -> Iterator[Finding]:
         yield Finding("shell", Severity.NOTE, f"HTTPS_PROXY is {shown}; spanlore's proxy does not go through it")
     elif is_ours:
         yield from _led_here(scene)
-    elif not _listens(parts.port or 80):
+    elif not answers(parts.port or 80):
         do = "unset HTTPS_PROXY https_proxy, or start it: spanlore up --detach"
         yield Finding("shell", Severity.ERROR, f"HTTPS_PROXY is {shown}, and nothing listens there", do)
     else:
@@ -170,11 +170,3 @@ def _led_here(scene: Scene) -> Iterator[Finding]:
         yield Finding("shell", Severity.ERROR, says, 'eval "$(spanlore env)"')
     else:
         yield Finding("shell", Severity.OK, "this shell leads agents through the proxy, and its files hold our CA")
-
-
-def _listens(port: int) -> bool:
-    try:
-        with socket.create_connection((HOST, port), timeout=2):
-            return True
-    except OSError:
-        return False

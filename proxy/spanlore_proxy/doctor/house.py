@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +18,7 @@ from spanlore_proxy.doctor.finding import Finding, Severity
 from spanlore_proxy.doctor.scene import Scene, StoreSilentError
 from spanlore_proxy.launch.ca import BASENAME, certificates, ensure_ca, ensure_trust
 from spanlore_proxy.launch.daemon import Daemon, settings_digest
-from spanlore_proxy.launch.ports import HOST, holder_of
+from spanlore_proxy.launch.ports import answers, holder_of
 from spanlore_proxy.launch.runs import live_runs
 from spanlore_proxy.launch.start import DaemonStartError, ensure_daemon, stop_daemon
 from spanlore_proxy.launch.status import has_other_ca
@@ -124,7 +123,7 @@ def ports(scene: Scene) -> Iterator[Finding]:
             listening["clickhouse"] = running.clickhouse_port
         if running.web_port:
             listening["web page"] = running.web_port
-        silent = [f"{name} ({port})" for name, port in listening.items() if not _answers(port)]
+        silent = [f"{name} ({port})" for name, port in listening.items() if not answers(port)]
         if silent:
             says = f"nothing listens on {', '.join(silent)}"
             yield Finding("ports", Severity.ERROR, says, "spanlore down --force && spanlore up --detach")
@@ -134,7 +133,7 @@ def ports(scene: Scene) -> Iterator[Finding]:
         return
     if scene.is_starting:
         return
-    taken = [(name, port, holder_of(port)) for name, port in _configured(scene.settings) if port and _answers(port)]
+    taken = [(name, port, holder_of(port)) for name, port in _configured(scene.settings) if port and answers(port)]
     for name, port, holder in taken:
         says = f"port {port} ({name}) is taken" + (f" by {holder}" if holder else "")
         variable = f"SPANLORE_{name.replace('.', '_').upper()}"
@@ -241,14 +240,6 @@ def _configured(settings: Settings) -> tuple[tuple[str, int], ...]:
         ("collector.clickhouse_port", settings.collector.clickhouse_port),
         ("web.port", settings.web.port),
     )
-
-
-def _answers(port: int) -> bool:
-    try:
-        with socket.create_connection((HOST, port), timeout=2):
-            return True
-    except OSError:
-        return False
 
 
 def _lives(pid: int) -> bool:

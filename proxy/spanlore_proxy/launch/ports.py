@@ -18,6 +18,7 @@ from spanlore.settings import Settings
 HOST: Final = "127.0.0.1"
 BACKLOG: Final = 1024
 """Connections that wait while the proxy restarts; the system may cap it (128 on macOS)."""
+PATIENCE_S: Final = 2.0
 
 
 class PortTakenError(OSError):
@@ -88,6 +89,15 @@ def _taken(port: int, setting: str, error: OSError) -> str:
         f"port {port} ({setting}) is {state}. "
         f"Stop that program, or set {variable} (or {setting} in config.toml) to another port; 0 takes a free one."
     )
+
+
+def answers(port: int) -> bool:
+    """Whether something takes connections there."""
+    try:
+        with socket.create_connection((HOST, port), timeout=PATIENCE_S):
+            return True
+    except OSError:
+        return False
 
 
 def holder_of(port: int) -> str:

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from spanlore.settings import Settings
-from spanlore_proxy.launch.ports import PortTakenError, holder_of, settle
+from spanlore_proxy.launch.ports import PortTakenError, answers, holder_of, settle
 
 
 def settings(proxy: int = 0, collector: int = 0, clickhouse: int = 0, web: int = 0) -> Settings:
@@ -26,6 +26,7 @@ def test_free_ports_are_four() -> None:
         assert len({ports.proxy_port, ports.collector, ports.clickhouse, ports.web}) == 4
         socket.create_connection(("127.0.0.1", ports.proxy_port)).close()
         socket.create_server(("127.0.0.1", ports.collector)).close()
+        assert (answers(ports.proxy_port), answers(ports.collector)) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,13 @@ def test_what_is_not_json(text: bytes) -> None:
         jsontext.loads(text)
 
 
+def test_what_is_no_json_text_stays() -> None:
+    """A half-written object stays text; what is parsed already stays as it is."""
+    assert jsontext.parsed('{"a":1}') == {"a": 1}
+    assert jsontext.parsed('{"a":') == '{"a":'
+    assert jsontext.parsed({"a": 1}) == {"a": 1}
+
+
 def test_partial() -> None:
     """The beginning of a JSON text gives what stands in it."""
     whole = '{"a": [1, 2, {"b": "häl'.encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spanlore.transcripts.loose import Lines, mapping, nanoseconds, number, objects, parsed, string, text_of
+from spanlore.transcripts.loose import Lines, mapping, nanoseconds, number, objects, string, text_of
 
 
 def test_wrong_types_read_as_empty() -> None:
@@ -33,12 +33,6 @@ def test_times(stamp: object, expected: int) -> None:
 def test_text_is_found_in_any_nesting() -> None:
     """Strings, blocks, and blocks that hold blocks."""
     assert text_of([{"text": "a"}, {"content": [{"text": "b"}]}, 3, {"x": 1}]) == "a\nb"
-
-
-def test_arguments_that_are_no_json_stay() -> None:
-    """A half-written object stays text."""
-    assert parsed('{"a":1}') == {"a": 1}
-    assert parsed('{"a":') == '{"a":'
 
 
 def test_lines_are_counted_and_bad_ones_passed_over() -> None:
