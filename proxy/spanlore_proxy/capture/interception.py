@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from mitmproxy import http
 from mitmproxy.addons.next_layer import NextLayer
@@ -46,6 +46,10 @@ SWITCHING: Final = 101
 """Status of the answer after which a connection speaks another protocol."""
 
 MAX_REMEMBERED: Final = 4096
+
+PIECE_BYTES: Final = 256 * 1024
+"""Of a request's body, given to TLS at once. OpenSSL keeps a buffer of the largest for as long as the connection is
+open: whole, sixty requests of a megabyte leave 80 MB behind."""
 
 type IsOpened = Callable[[str], bool]
 
@@ -114,6 +118,12 @@ class _HttpStream(HttpStream):
             # mitmproxy's way to have a flow taken that was made before.
             event = replace(event, replay_flow=flow)
         yield from super().state_wait_for_request_headers(event)
+
+    def state_consume_request_body(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Sends the body in pieces, and lets go of it once it has been sent: the answer may take minutes."""
+        yield from _in_pieces(super().state_consume_request_body(event))
+        if isinstance(event, RequestEndOfMessage):
+            self.flow.request.data.content = None
 
     def handle_connect_regular(self) -> layer.CommandGenerator[None]:
         """An opaque tunnel for every host that is not opened."""
@@ -195,6 +205,24 @@ class _HttpStream(HttpStream):
             end = End.UPSTREAM_CLOSED
         self.flow.metadata.setdefault(END, end)
         yield from super().handle_protocol_error(event)
+
+
+def _in_pieces(sending: layer.CommandGenerator[None]) -> layer.CommandGenerator[None]:
+    """The same commands, a large body in several of them; nothing else is sent between two."""
+    reply: Any = None
+    while True:
+        try:
+            command = sending.send(reply)
+        except StopIteration:
+            return
+        reply = None
+        if not isinstance(command, SendHttp) or not isinstance(command.event, RequestData):
+            reply = yield command
+            continue
+        stream_id, data = command.event.stream_id, command.event.data
+        for start in range(0, len(data), PIECE_BYTES):
+            # The slice of a whole body is the body itself.
+            yield SendHttp(RequestData(stream_id, data[start : start + PIECE_BYTES]), command.connection)
 
 
 class _SwitchedLayer(layers.TCPLayer):

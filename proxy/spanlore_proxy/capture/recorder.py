@@ -34,7 +34,7 @@ from spanlore_proxy.capture.counters import Counters
 from spanlore_proxy.capture.held import HeldExchanges, Tally
 from spanlore_proxy.capture.ignored import IgnoredFiles
 from spanlore_proxy.capture.logged import log_entry
-from spanlore_proxy.capture.packed import Packed, pack, unpack
+from spanlore_proxy.capture.packed import Packed, pack, thin, unpack
 from spanlore_proxy.capture.quiet import Pace
 from spanlore_proxy.capture.redacting import redact_inference, redact_observation
 from spanlore_proxy.capture.spool import Spool
@@ -211,7 +211,10 @@ class Recorder:
         self._enqueue(captured)
 
     def _enqueue(self, captured: Captured) -> None:
-        size = captured.size_bytes
+        waiting: Captured | Packed = captured
+        if self._packing or self._queued_bytes > PACK_FROM_BYTES:
+            waiting = thin(captured)  # now: the packer may have a backlog of its own
+        size = waiting.size_bytes
         with self._lock:
             is_full = self._queued_bytes + size > MAX_QUEUED_BYTES
             is_packed = not is_full and (self._packing > 0 or self._queued_bytes > PACK_FROM_BYTES)
@@ -222,9 +225,9 @@ class Recorder:
             self._counts.add(counters.LOST, "backlog")
             self._settle((captured.head.id,))
         elif is_packed:
-            self._packer.submit(self._pack, captured, size)
+            self._packer.submit(self._pack, waiting, size)
         else:
-            self._queue.put(captured)
+            self._queue.put(waiting)
 
     def stop(self, timeout_s: float) -> bool:
         """Records what is queued, then ends; False when that takes longer."""
@@ -244,10 +247,10 @@ class Recorder:
         """How long ago the exchange that is being recorded was over; 0 while there is nothing to do."""
         return self._clock_ns() - self._oldest_ns if self._oldest_ns else 0
 
-    def _pack(self, captured: Captured, size: int) -> None:
-        item: Captured | Packed = captured
+    def _pack(self, waiting: Captured | Packed, size: int) -> None:
+        item = waiting
         try:
-            item = pack(captured)
+            item = pack(waiting)
         except Exception as error:
             # It waits as it is.
             self._degraded("pack", error)
@@ -279,6 +282,8 @@ class Recorder:
                     break
                 item = self._queue.get_nowait()
         except queue.Empty:
+            if not taken:
+                self._unpacked = Histories(MAX_FORWARDED_BYTES)  # no backlog any more
             return taken, True
         return taken, item is not None
 

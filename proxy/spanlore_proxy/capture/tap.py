@@ -61,6 +61,11 @@ class ResponseTap:
         """Whether everything seen was kept."""
         return self.size_bytes <= MAX_COPY_BYTES
 
+    @property
+    def kept_bytes(self) -> int:
+        """Of what was kept."""
+        return sum(map(len, self._chunks))
+
     def body(self) -> bytes:
         """What was kept."""
         return b"".join(self._chunks)

@@ -4,10 +4,13 @@ import ssl
 from pathlib import Path
 
 import pytest
+from mitmproxy import http
+from OpenSSL import SSL
 
 from spanlore.semconv import gen_ai, lore
-from spanlore_proxy.capture.interception import OpenedHosts
-from support.capture_client import connect_request, connected, tunnelled
+from spanlore_proxy.capture.addon import CaptureAddon
+from spanlore_proxy.capture.interception import PIECE_BYTES, OpenedHosts
+from support.capture_client import connect_request, connected, post, tunnelled
 from support.capture_messages import AGENT_HEADERS, events, message, request_body
 from support.capture_proxy import CREDENTIALS, HOST, RUN, running_proxy, until
 from support.capture_upstream import answering, api_server, raw_server, server_tls, streaming
@@ -97,6 +100,55 @@ def test_which_hosts_are_opened() -> None:
     for _ in range(2):
         assert all(map(opened, ("api.anthropic.com", "API.OPENAI.COM", "llm.corp.example", "local.model")))
         assert not any(map(opened, ("github.com", "corp.example", "api.anthropic.com.evil.example", "")))
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+async def test_a_large_body_leaves_in_pieces_and_is_let_go_of(
+    tmp_path: Path, framing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLS never gets more than a piece at once, since OpenSSL keeps a buffer of that size while the connection is open;
+    every byte arrives; and while the answer is waited for, mitmproxy's flow does not hold on to the body."""
+    body = request_body("x" * (3 * PIECE_BYTES + 17))
+    gate, given = asyncio.Event(), []
+    send = SSL.Connection.sendall
+
+    def sendall(self: SSL.Connection, data: bytes, flags: int = 0) -> int:
+        given.append(len(data))
+        return send(self, data, flags)
+
+    monkeypatch.setattr(SSL.Connection, "sendall", sendall)
+    flows: list[http.HTTPFlow] = []
+    keep = CaptureAddon.requestheaders
+
+    def requestheaders(self: CaptureAddon, flow: http.HTTPFlow) -> None:
+        flows.append(flow)
+        keep(self, flow)
+
+    monkeypatch.setattr(CaptureAddon, "requestheaders", requestheaders)
+    tls, pem = server_tls(tmp_path, "localhost")
+    said = post(body)
+    if framing == "chunked":
+        head, _, _ = said.partition(b"\r\n\r\n")
+        lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length")]
+        said = b"\r\n".join([*lines, b"Transfer-Encoding: chunked", b"", b"%x" % len(body), body, b"0", b"", b""])
+    async with (
+        api_server(streaming(b"a", b"b", gate=gate), tls=tls) as api,
+        running_proxy(
+            tmp_path, upstreams={HOST: f"https://localhost:{api.port}"}, proxy={"upstream_ca": str(pem)}
+        ) as proxy,
+        tunnelled(proxy.port, f"{HOST}:443", proxy.ca, credentials=CREDENTIALS) as connection,
+    ):
+        connection.writer.write(said)
+        await until(lambda: bool(api.received))
+        held = [flow.request.raw_content for flow in flows]
+        gate.set()
+        answer = await connection.answer()
+        await proxy.collector.chats(1)
+
+    assert answer.status == 200
+    assert [received.body for received in api.received] == [body]
+    assert max(given) <= PIECE_BYTES + 16  # the chunk's own frame
+    assert held == [None]
 
 
 async def test_http2_streams_side_by_side(tmp_path: Path) -> None:

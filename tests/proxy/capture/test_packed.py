@@ -5,7 +5,7 @@ import orjson
 import pytest
 
 from spanlore_proxy.capture.captured import Asked, Captured, request_exchange
-from spanlore_proxy.capture.packed import MIN_BYTES, Packed, pack, unpack
+from spanlore_proxy.capture.packed import MIN_BYTES, Packed, pack, thin, unpack
 from spanlore_proxy.conversation.agent import identify
 from spanlore_proxy.injection.rewrite import SYSTEM, Addition, insert
 from spanlore_proxy.wire.codecs import read_request
@@ -49,6 +49,22 @@ def test_what_waits_is_small_and_comes_back_as_it_was() -> None:
     assert same(unpack(packed), before)
 
 
+def test_what_waits_to_be_packed_is_half_of_it_at_once() -> None:
+    """Before anything is compressed: one body instead of two, none of it parsed; and it can be read as it stands."""
+    before = read(long_body())
+    thinned = thin(before)
+
+    assert isinstance(thinned, Packed)
+    assert thinned.sent is before.sent_body
+    assert thinned.size_bytes < before.size_bytes / 3
+    assert same(unpack(thinned), before)
+    packed = pack(thinned)
+    assert isinstance(packed, Packed)
+    assert packed.size_bytes < thinned.size_bytes / 3
+    assert same(unpack(packed), before)
+    assert pack(packed) is packed
+
+
 def test_an_untouched_body_stays_the_same_object() -> None:
     """By that it is told that nothing was inserted."""
     packed = pack(captured(long_body()))
@@ -90,7 +106,7 @@ def test_what_could_not_be_made_again_is_left_as_it_is(changes: dict[str, object
     """And so is what is not worth it."""
     before = dataclasses.replace(captured(long_body()), **changes)  # type: ignore[arg-type]
 
-    assert pack(before) is before
+    assert pack(before) is thin(before) is before
 
 
 def test_a_body_that_is_no_json_waits_like_any_other() -> None:

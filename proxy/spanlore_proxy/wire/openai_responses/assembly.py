@@ -18,6 +18,9 @@ _DELTAS: Final = {
     "response.reasoning_text.delta": ("content", "content_index", "reasoning_text", "text"),
     "response.reasoning_summary_text.delta": ("summary", "summary_index", "summary_text", "text"),
     "response.reasoning_summary.delta": ("summary", "summary_index", "summary_text", "text"),
+    # Spoken answers, by the names of the Realtime API, old and new: what was said is kept, the sound is not.
+    "response.output_audio_transcript.delta": ("content", "content_index", "output_audio", "transcript"),
+    "response.audio_transcript.delta": ("content", "content_index", "output_audio", "transcript"),
 }
 """Event → the item's list, the event's index into it, type of the part, key of its text."""
 _FIELDS: Final = {

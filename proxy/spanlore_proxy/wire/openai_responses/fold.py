@@ -25,8 +25,8 @@ ENDS: Final = frozenset(
 _STATES: Final = frozenset({"response.created", "response.in_progress", "response.queued"})
 _SAID_ELSEWHERE: Final = re.compile(
     r"response\.(?:\w+\.(?:in_progress|completed|failed|incomplete|searching|interpreting|generating|partial_image)"
-    r"|\w+\.(?:added|done)|output_text\.annotation\.added|audio(?:\.transcript)?\.(?:delta|done)|heartbeat|metadata"
-    r"|shell_call_output_content\.(?:delta|done)|\w+\.\w+\.done|mcp_call\.arguments_done)"
+    r"|\w+\.(?:added|done)|output_text\.annotation\.added|(?:output_)?audio(?:\.transcript)?\.(?:delta|done)|heartbeat"
+    r"|metadata|shell_call_output_content\.(?:delta|done)|\w+\.\w+\.done|mcp_call\.arguments_done)"
 )
 """Progress, and pieces of what `output_item.done` brings whole."""
 _NO_ANSWER: Final = frozenset({"codex.rate_limits", "codex.response.metadata", "responsesapi.websocket_timing",

@@ -127,8 +127,9 @@ def decode_part(part: Any) -> Part:
             return _media(part, "video", part.get("video_url"))
         case "input_file":
             return _file(part)
-        case "input_audio" | "output_audio":
-            return _audio(part)
+        case "input_audio" | "output_audio" | "audio":
+            # What was said is worth more than how it sounded.
+            return Text(said) if (said := string(part.get("transcript"))) else _audio(part)
         case _:
             return Generic(string(type_) or "part", part)
 

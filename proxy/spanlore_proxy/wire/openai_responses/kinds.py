@@ -40,7 +40,7 @@ COMPACTIONS: Final = frozenset({"compaction", "context_compaction", "compaction_
 KNOWN_ITEMS: Final = frozenset({*MODEL_ITEMS, *CLIENT_RESULTS, *OTHER_ITEMS})
 KNOWN_CONTENT: Final = frozenset(
     {"input_text", "output_text", "text", "refusal", "input_image", "input_file", "input_audio", "input_video",
-     "output_audio", "output_image", "reasoning_text", "summary_text", "computer_screenshot"}
+     "output_audio", "audio", "output_image", "reasoning_text", "summary_text", "computer_screenshot"}
 )  # fmt: skip
 
 

@@ -32,6 +32,14 @@ def test_texts_grow_part_by_part() -> None:
     ]
 
 
+def test_what_was_spoken_grows() -> None:
+    """The words of a spoken answer, under both names that the API has had for them."""
+    for name in ("output_audio_transcript", "audio_transcript"):
+        item = grown({"type": "message"}, (name, {"content_index": 0, "delta": "he"}), (name, {"delta": "llo"}))
+
+        assert item["content"] == [{"type": "output_audio", "transcript": "hello"}]
+
+
 def test_thinking_arguments_commands_and_patches_grow() -> None:
     """Each in its own place of the item."""
     thought = grown({"type": "reasoning"}, ("reasoning_summary_text", {"summary_index": 0, "delta": "hm"}))

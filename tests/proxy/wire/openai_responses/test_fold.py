@@ -205,3 +205,30 @@ def test_no_json_raises(events: list[dict[str, object]], is_cut: bool) -> None:
     fold_response(stream, "text/event-stream", 200, is_cut)
     for event in events:
         fold_response(orjson.dumps(event), "application/json", 200, is_cut)
+
+
+@pytest.mark.parametrize("name", ["output_audio", "audio"])
+@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "cut"])
+def test_a_spoken_answer_is_its_words(name: str, is_whole: bool) -> None:
+    """By the names of the Realtime API, old and new: none of its events is unknown, and what was said until a cut is
+    kept; the sound is not."""
+    at = {"output_index": 0, "content_index": 0}
+    item = {"type": "message", "role": "assistant", "content": [{"type": name, "transcript": "hello"}]}
+    said: list[dict[str, object]] = [
+        {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}},
+        {"type": "response.output_item.added", **at, "item": {"type": "message", "role": "assistant", "content": []}},
+        {"type": f"response.{name}.delta", **at, "delta": "YWJj"},
+        {"type": f"response.{name}_transcript.delta", **at, "delta": "hel"},
+        {"type": f"response.{name}_transcript.delta", **at, "delta": "lo"},
+        {"type": f"response.{name}.done", **at},
+        {"type": f"response.{name}_transcript.done", **at, "transcript": "hello"},
+        {"type": "response.output_item.done", **at, "item": item},
+        {"type": "response.done", "response": {"id": "resp_1", "status": "completed", "output": [item]}},
+    ]
+    folding = ResponsesFold()
+    for event in said if is_whole else said[:6]:
+        folding.take(event)
+    response = folding.finish(is_cut=not is_whole)
+
+    assert (response.unknown_events, response.is_complete) == ((), is_whole)
+    assert response.output[0].parts == (Text("hello"),)

@@ -126,6 +126,8 @@ def test_results_within_an_answer_are_the_providers() -> None:
         ),
         ({"type": "input_file", "file_data": "YWJj"}, Blob("document", None, SHA, 3)),
         ({"type": "input_audio", "input_audio": {"data": "YWJj", "format": "mp3"}}, Blob("audio", "audio/mp3", SHA, 3)),
+        ({"type": "output_audio", "data": "YWJj", "transcript": "hello"}, Text("hello")),
+        ({"type": "output_audio", "data": "YWJj"}, Blob("audio", None, SHA, 3)),
         ({"type": "new"}, Generic("new", {"type": "new"})),
     ],
 )
