@@ -50,12 +50,7 @@ def recall(
     as_json: Json = False,
 ) -> None:
     """Ask memory as the proxy does for a prompt."""
-    where, sub_path = scope, ""
-    if scope == "repo":
-        place = here()
-        if not place.scope:
-            fail("this is not inside a git repository. Go to one, or say --scope SCOPE or --scope user.", USAGE)
-        where, sub_path = place.scope, place.sub_path
+    where, sub_path = _place() if scope == "repo" else (scope, "")
     asked = {"q": " ".join(query), "scope": where, "harness": agent, "sub_path": sub_path, "limit": str(limit)}
     asked |= {"kind": kind, "path": path, "branch": branch, "backend": backend, "command": command}
     if exit_code is not None:
@@ -68,14 +63,25 @@ def recall(
 
         typer.echo(json.dumps({**document, "query": asked["q"], "scope": where, "candidates": shown}))
         return
-    from spanlore.terminal import write
-
     if document["backend"] == "none":
         tell("recall.backend is none, so nothing is looked up. Ask with --backend keyword.")
-        return
-    if not shown:
+    elif not shown:
         tell(f"Nothing is known about that in {where}.")
-        return
+    else:
+        _show(document, shown, explain=explain)
+
+
+def _place() -> tuple[str, str]:
+    """(scope, directory below the repository's root) of where the command is called."""
+    place = here()
+    if not place.scope:
+        fail("this is not inside a git repository. Go to one, or say --scope SCOPE or --scope user.", USAGE)
+    return place.scope, place.sub_path
+
+
+def _show(document: dict[str, Any], shown: list[dict[str, Any]], *, explain: bool) -> None:
+    from spanlore.terminal import write
+
     write("\n".join(lines(shown, explain=explain)))
     if explain:
         write(

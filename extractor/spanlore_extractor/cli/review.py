@@ -59,7 +59,6 @@ def review(
     import time
 
     from spanlore.memory.memory import memory_to_json
-    from spanlore_extractor.cli import views
     from spanlore_extractor.effect.reading import contradicted
     from spanlore_extractor.memories.queue import waiting
 
@@ -79,16 +78,23 @@ def review(
             waits = [memory_to_json(memory) for memory in queue]
             print_json({"changed": changed, "waiting": waits, "contradicted": denied})
         elif listing or done or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            for operation in done:
-                write(f"{operation.memory.id} is {operation.memory.status.value}: {operation.memory.text}")
-            if queue:
-                show(views.memory_table(queue))
-            for row in denied:
-                write(f"{row['memory_id']} is contradicted by the user's own files or words, and was withheld there.")
-            how_many = {0: "Nothing waits for review.", 1: "1 waits."}.get(len(queue), f"{len(queue)} wait.")
-            write(f"{how_many} `spanlore why ID` shows the evidence." if queue else how_many)
+            _show_queue(queue, done, [row["memory_id"] for row in denied])
         else:
             ask(reader, client, queue)
+
+
+def _show_queue(queue: Sequence[Memory], done: Sequence[Operation], denied: Sequence[str]) -> None:
+    """`denied`: ids of the memories that the user's own files or words contradict."""
+    from spanlore_extractor.cli import views
+
+    for operation in done:
+        write(f"{operation.memory.id} is {operation.memory.status.value}: {operation.memory.text}")
+    if queue:
+        show(views.memory_table(queue))
+    for memory_id in denied:
+        write(f"{memory_id} is contradicted by the user's own files or words, and was withheld there.")
+    how_many = {0: "Nothing waits for review.", 1: "1 waits."}.get(len(queue), f"{len(queue)} wait.")
+    write(f"{how_many} `spanlore why ID` shows the evidence." if queue else how_many)
 
 
 def ask(reader: Reader, client: MemoryClient, queue: Sequence[Memory]) -> None:

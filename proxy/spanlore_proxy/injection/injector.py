@@ -178,20 +178,24 @@ class Injector:
         elif self._watched is not None:
             self._watched = replace(watched, epoch=facts.epoch)
         plan, rewritten = self._decided(body, request, facts, snapshot, entry, started_ns)
-        if plan.entry is not None:
-            try:
-                self._ledger.save(plan.entry)
-            except OSError as error:
-                # What is not in the ledger can't be replayed, and would change the prefix with the next request.
-                _log.warning("nothing new injected, the ledger can't be written: %s", error)
-                plan = plan.replayed
-                rewritten = _rewrite(body, request, plan)
+        if plan.entry is not None and not self._is_saved(plan.entry):
+            plan = plan.replayed
+            rewritten = _rewrite(body, request, plan)
         if alarm := self._watch.check(request, facts, plan.placed):
             return self._switched_off(body, facts, alarm)
         self._settle(request, facts)
         if plan.placed and facts.has_answer and not self._is_late(started_ns):
             self._lineage.sign(request, identity, workplace, facts)
         return Prepared(rewritten.body, _injected(plan, facts.client_memory_ids, rewritten), rewritten.insertions)
+
+    def _is_saved(self, entry: Entry) -> bool:
+        """What is not in the ledger can't be replayed, and would change the prefix with the next request."""
+        try:
+            self._ledger.save(entry)
+        except OSError as error:
+            _log.warning("nothing new injected, the ledger can't be written: %s", error)
+            return False
+        return True
 
     def _known(self, request: WireRequest, identity: Identity, workplace: Workplace, conversation: str) -> Ancestry:
         """What the ledger knows of the conversation, or of the one that it goes on from.
