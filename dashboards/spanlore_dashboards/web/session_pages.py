@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 from aiohttp import web
@@ -134,7 +135,7 @@ class SessionPages:
         """The timeline with the figures above it; 304 when they are as the script has them."""
         kept = await self._found(request)
         live = is_running(kept.session.row, self._site.now_ns())
-        summaries = "-".join(section.summary for section in kept.sections)[-400:]
+        summaries = "-".join(section.summary for section in await _sections(kept))[-400:]
         etag = f'"{summaries}-{len(kept.session.turns)}-{"live" if live else "ended"}"'
         if request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers={"ETag": etag})
@@ -147,7 +148,8 @@ class SessionPages:
     async def rows(self, request: web.Request) -> web.Response:
         """Some rows of turns, a piece for each `?at=KEY:FIRST`: the turn's key, the index of the first row."""
         kept = await self._kept_or_found(request)
-        pieces = [_piece(kept.sections, given) for given in request.query.getall("at", [])[:MAX_PIECES]]
+        laid_out = await _sections(kept)
+        pieces = [_piece(laid_out, given) for given in request.query.getall("at", [])[:MAX_PIECES]]
         chunks = [chunk for chunk in pieces if chunk is not None]
         if not chunks or len(chunks) < len(pieces):
             raise web.HTTPNotFound(text="There are no such rows in this session.")
@@ -226,7 +228,8 @@ class SessionPages:
         self, kept: Kept, span_id: str, *, is_live: bool = False, is_whole: bool = False
     ) -> dict[str, Any]:
         """The timeline's values; only what is drawn is asked for its content."""
-        found = windowed(kept.sections, span_id, is_live=is_live, is_whole=is_whole)
+        laid_out, strip = await _sections(kept), await asyncio.to_thread(lambda: kept.overview)
+        found = windowed(laid_out, span_id, is_live=is_live, is_whole=is_whole)
         shown = [bar.span_id for one in found for chunk in one.chunks if chunk.is_drawn for bar in chunk.bars]
         heads = await self._heads(kept.session.row["session_id"], shown)
 
@@ -234,7 +237,7 @@ class SessionPages:
             chunks = (with_heads(chunk, heads) if chunk.is_drawn else chunk for chunk in section.chunks)
             return replace(section, chunks=tuple(chunks))
 
-        return {"sections": [told(section) for section in found], "overview": kept.overview}
+        return {"sections": [told(section) for section in found], "overview": strip}
 
     async def _heads(self, session_id: str, span_ids: list[str]) -> dict[str, str]:
         def read(reader: Reader) -> dict[str, str]:
@@ -262,19 +265,31 @@ class SessionPages:
         return self._choices[1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kept:
-    """A session as it was read last, with its rows."""
+    """A session as it was read last. Its rows take as long as reading it: they are laid out for who shows them."""
 
     session: OneSession
-    sections: list[Section]
-    overview: Overview
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """One a turn."""
+        return sections(self.session.turns)
+
+    @cached_property
+    def overview(self) -> Overview:
+        """The strip above them."""
+        return overview(self.session.turns)
 
 
 def _read(reader: Reader, session_id: str) -> Kept | None:
-    """In the reader's thread: a long session takes a while to be laid out, and others have pages to be answered."""
     session = one_session.read_session(reader, session_id)
-    return None if session is None else Kept(session, sections(session.turns), overview(session.turns))
+    return None if session is None else Kept(session)
+
+
+async def _sections(kept: Kept) -> list[Section]:
+    """In a thread: a long session takes a while to be laid out, and others have pages to be answered."""
+    return await asyncio.to_thread(lambda: kept.sections)
 
 
 def _piece(found: Iterable[Section], given: str) -> Chunk | None:

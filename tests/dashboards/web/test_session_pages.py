@@ -6,6 +6,9 @@ from html import unescape
 import pytest
 
 from spanlore_collector.store.api_client import MemoryClient
+from spanlore_collector.store.reader import Reader
+from spanlore_dashboards.web.one_session import read_session
+from spanlore_dashboards.web.session_pages import Kept
 from support.collector_process import CollectorProcess
 from support.web_process import WebProcess
 from support.web_story import HOSTILE, REPOSITORY, SESSION, WebStory
@@ -163,3 +166,14 @@ def test_pieces_of_a_timeline_and_of_a_conversation(site: WebProcess) -> None:
         assert site.send("GET", f"{BASE}/{path}", site.cookie).status == 404
     for path in ("talk", "talk?turn=x&chunk=0", f"talk?turn={first}&chunk=99", f"talk?turn={first}&chunk=-1"):
         assert site.send("GET", f"{BASE}/{path}", site.cookie).status == 404
+
+
+def test_rows_are_laid_out_for_who_shows_them(reader: Reader) -> None:
+    """A conversation, and a look that finds nothing new, take no time for rows and strip; each is made once."""
+    session = read_session(reader, SESSION)
+    assert session is not None
+    kept = Kept(session)
+
+    assert vars(kept) == {"session": session}
+    assert kept.sections is kept.sections
+    assert "overview" not in vars(kept)
