@@ -306,10 +306,14 @@ def _renamed(failure: ToolStep, one: ShellLine, other: ShellLine, between: Seque
 
 
 def _is_other_program(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
-    """Whether another program was given the same words: `python a.py`, `python3 a.py`; `pip i x`, `uv pip i x`."""
+    """Whether another program was given the same words: `python a.py`, `python3 a.py`; `pip i x`, `uv pip i x`. One
+    word alone is given to programs of any purpose (`black src`, `ls src`), so there the name must come again."""
     given = before[1:]
     is_longer = len(after) >= len(before) >= 2
-    return is_longer and before[0] != after[0] and after[-len(given) :] == given
+    if not is_longer or before[0] == after[0] or after[-len(given) :] != given:
+        return False
+    names = [program_of((word,)) for word in after[: -len(given)]]
+    return len(given) > 1 or any(similarity(program_of(before), name) >= SAME_NAME for name in names)
 
 
 def _is_renamed(before: tuple[str, ...], after: tuple[str, ...], output: str = "") -> bool:
