@@ -7,12 +7,12 @@ when first asked for, so that `spanlore --help`, `run` and `recall` start at onc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spanlore.settings.paths import Paths, child_environment
+from spanlore.settings.paths import Paths, child_environment, tell_library
 
 if TYPE_CHECKING:
     from spanlore.settings.settings import Settings, SettingsError, load_settings
 
-__all__ = ["Paths", "Settings", "SettingsError", "child_environment", "load_settings"]
+__all__ = ["Paths", "Settings", "SettingsError", "child_environment", "load_settings", "tell_library"]
 
 
 def __getattr__(name: str) -> Any:

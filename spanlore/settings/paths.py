@@ -29,6 +29,11 @@ def child_environment(changes: Mapping[str, str], without: tuple[str, ...] = ())
     return {**kept, **changes}
 
 
+def tell_library(name: str, value: str) -> None:
+    """A variable for a library that this process is about to load; what somebody set stands."""
+    os.environ.setdefault(name, value)
+
+
 @dataclass(frozen=True, slots=True)
 class Paths:
     """All paths spanlore reads or writes, under one config and one state directory."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from spanlore.settings import child_environment
 from spanlore_collector.store.client import ENGINE_SETTINGS, Store, StoreLockedError, StoreUnavailableError, store_of
 
 
@@ -41,6 +44,21 @@ def test_the_embedded_engine_is_bounded(store: Store) -> None:
     values = {name: value for name, value in told if name in ENGINE_SETTINGS}
 
     assert values == {name: str(value) for name, value in ENGINE_SETTINGS.items()}
+
+
+@pytest.mark.parametrize(("own", "expected"), [({}, "200"), ({"JE_MALLOC_CONF": "dirty_decay_ms:700"}, "700")])
+def test_the_engine_gives_back_what_is_free(tmp_path: Path, own: dict[str, str], expected: str) -> None:
+    """Its allocator keeps freed memory for a fifth of a second, not for five, unless somebody says otherwise."""
+    asked = (
+        "import sys; from spanlore_collector.store.client import Store\n"
+        "with Store(sys.argv[1]).connect(database='system') as client:\n"
+        "    print(client.command('SELECT stats FROM system.jemalloc_stats'))"
+    )
+    environment = child_environment(own, without=("JE_MALLOC_CONF",))
+    command = [sys.executable, "-c", asked, f"chdb://{tmp_path / 'store'}"]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert f"arenas.dirty_decay_ms: {expected})" in told
 
 
 def test_nothing_to_claim(tmp_path: Path) -> None:

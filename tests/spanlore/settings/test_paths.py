@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spanlore.settings import Paths
+from spanlore.settings import Paths, child_environment, tell_library
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,16 @@ def test_two_processes_get_one_token(tmp_path: Path) -> None:
     one, other = (process.communicate(timeout=300)[0] for process in both)
 
     assert one == other != ""
+
+
+def test_a_library_is_told_what_nobody_has_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a person set for it stands."""
+    monkeypatch.setenv("SOME_LIBRARY_CONF", "theirs")
+    monkeypatch.setenv("ANOTHER_LIBRARY_CONF", "")
+    monkeypatch.delenv("ANOTHER_LIBRARY_CONF")
+
+    tell_library("SOME_LIBRARY_CONF", "ours")
+    tell_library("ANOTHER_LIBRARY_CONF", "ours")
+
+    environment = child_environment({})
+    assert (environment["SOME_LIBRARY_CONF"], environment["ANOTHER_LIBRARY_CONF"]) == ("theirs", "ours")
