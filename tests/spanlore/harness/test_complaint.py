@@ -40,6 +40,8 @@ from spanlore.signature.command import parse_command
         ("python3 a.py", '  File "a.py", line 4\n    match kind:\n          ^\nSyntaxError: invalid syntax'),
         # little is said, and that complains
         ("gofmt -l ./x", "stat ./x: no such file or directory"),
+        ("task seed", "Don't know how to build task 'seed'"),
+        ("bundle exec rake seed", "rake aborted!\nSee the list of available tasks with `rake --tasks`"),
         ("gh pr create", "must first push the current branch to a remote"),
     ],
 )
