@@ -75,7 +75,7 @@ def migrate(
     show: bool = typer.Option(False, "--show", help="Print the SQL of all migrations and change nothing."),
     as_json: bool = _JSON,
 ) -> None:
-    """Brings the tables to this version's shape. The daemon does it when it starts."""
+    """Bring the tables to this version's shape. The daemon does it when it starts."""
     from spanlore_collector.store import backfill, descriptions
     from spanlore_collector.store import migrate as migrating
 
@@ -129,7 +129,7 @@ def retention(
 
 
 def compact(as_json: bool = _JSON) -> None:
-    """Merges every table to one part a partition and deletes content that nothing names. Minutes on a large store."""
+    """Merge every table to one part a partition and delete content that nothing names. Minutes on a large store."""
     from spanlore_collector.store.retention import compact as merge
     from spanlore_collector.store.retention import prune_content
 
@@ -155,11 +155,11 @@ def compact(as_json: bool = _JSON) -> None:
 
 
 def export(
-    folder: Path = typer.Argument(..., help="New or empty folder."),
+    folder: Path = typer.Argument(..., metavar="DIR", help="New or empty folder."),
     form: str = typer.Option("native", "--format", help="native (exact, compact) or parquet (for other readers)."),
     as_json: bool = _JSON,
 ) -> None:
-    """Writes the whole store into files, with a manifest that `import` checks."""
+    """Write the whole store into files, with a manifest that `import` checks."""
     from spanlore_collector.store import transfer
 
     if form not in transfer.FORMATS:
@@ -173,10 +173,10 @@ def export(
 
 
 def import_(
-    folder: Path = typer.Argument(..., help="What `export` wrote."),
+    folder: Path = typer.Argument(..., metavar="DIR", help="What `export` wrote."),
     as_json: bool = _JSON,
 ) -> None:
-    """Reads an export into this store, which must be empty, and compares every table."""
+    """Read an export into this store, which must be empty, and compare every table."""
     from spanlore_collector.store import transfer
     from spanlore_collector.store.migrate import migrate as migrate_store
 
@@ -193,7 +193,7 @@ def move(
     cluster: str = typer.Option("", help="Name of the target's cluster, if it is one."),
     as_json: bool = _JSON,
 ) -> None:
-    """Copies this store into an empty one elsewhere and compares every table. The source is left as it is."""
+    """Copy this store into an empty one elsewhere and compare every table. The source is left as it is."""
     from spanlore_collector.store import transfer
     from spanlore_collector.store.client import Store
     from spanlore_collector.store.migrate import migrate as migrate_store

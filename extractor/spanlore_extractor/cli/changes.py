@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def remember(
     text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to remember; quotes are not needed.")],
-    scope: Annotated[str, typer.Option(help="`repo` (this repository, the default) or `user` (all of them).")] = "repo",
+    scope: Annotated[str, typer.Option(help="`repo` (this repository) or `user` (all of them).")] = "repo",
     length: Annotated[str, typer.Option("--for", help="Only for so long, never after: 12h, 7d, 2w.")] = "",
     episodic: Annotated[bool, typer.Option("--episodic", help="The same as --for 7d.")] = False,
     as_json: Json = False,
@@ -214,7 +214,7 @@ def undo(
     memory_id: Annotated[
         str,
         typer.Argument(
-            metavar="[ID]", help="One memory; else the last change of all.", autocompletion=completion.memories
+            metavar="ID", help="One memory; else the last change of all.", autocompletion=completion.memories
         ),
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be taken back.")] = False,

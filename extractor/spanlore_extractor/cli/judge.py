@@ -177,7 +177,7 @@ def reset(
     memory_id: Annotated[
         str,
         typer.Argument(
-            metavar="[ID]",
+            metavar="ID",
             help="Only this lesson.",
             autocompletion=completion.memories,
         ),

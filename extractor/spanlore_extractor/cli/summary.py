@@ -34,7 +34,7 @@ def summary_command(
     session: Annotated[
         str,
         typer.Argument(
-            metavar="[SESSION]",
+            metavar="SESSION",
             help="The session's id, or how it begins. Without: all sessions of this repository.",
             autocompletion=completion.sessions,
         ),

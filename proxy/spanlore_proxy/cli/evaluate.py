@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
     @group(app, "eval", "Measure what is understood and learned, on recordings.").command(NAME)
     def wire(
-        folder: Path = typer.Argument(help="Folder with recordings: VCR YAML, *.chunks.txt, *.json."),
+        folder: Path = typer.Argument(metavar="DIR", help="Folder with recordings: VCR YAML, *.chunks.txt, *.json."),
         as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
     ) -> None:
         """Fold every recorded exchange below DIR: how many are understood, partial, failed, per dialect."""

@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
         agent: str = typer.Argument(
             metavar="AGENT", help="claude, codex, opencode, gemini, pi, copilot, mini, swe-agent, or all."
         ),
-        paths: list[Path] | None = typer.Argument(None, metavar="[PATH]...", help="Files or folders; else its own."),
+        paths: list[Path] | None = typer.Argument(None, metavar="PATH", help="Files or folders; else its own."),
         dry_run: bool = typer.Option(False, "--dry-run", help="Only tell what would be imported."),
         follow: bool = typer.Option(False, "--follow", help="Go on, and take what is written from now on."),
         repository: str = typer.Option("", help="Scope of sessions whose directory is not here: host/owner/name."),
