@@ -3,12 +3,14 @@
 One content block a line: lines with the same `message.id` are one answer, and repeat its usage. A text typed while the
 agent worked is queued (`queue-operation`): taken up later it stands again in a user line and counts there; consumed
 within the turn it stands nowhere else, or once more in an `attachment`; put back into the prompt (`popAll`) it was
-never sent. Noise lines (progress, snapshots, titles, hooks) and the agent's own user lines (`isMeta`) are left out.
+never sent. Noise lines (progress, snapshots, titles, hooks) and the agent's own user lines (`isMeta`) are left out. A
+session that was resumed may have lines of before written again; with the same `uuid` they count once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from spanlore.genai.inference import Usage
@@ -25,7 +27,7 @@ _MADE_UP: Final = "<synthetic>"
 def read(data: bytes) -> Transcript:
     """The transcript of one file; a sub-agent's own file, whose lines are all side lines, is read like a session."""
     lines = Lines(data)
-    kept = list(lines)
+    kept = list(_once(lines))
     reader = _Reader(kept)
     for number_, event in kept:
         reader.take(number_, event)
@@ -39,6 +41,14 @@ def read(data: bytes) -> Transcript:
         lines.count,
         lines.malformed,
     )
+
+
+def _once(lines: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    seen: dict[str, dict[str, Any]] = {}
+    for number_, event in lines:
+        uuid = string(event.get("uuid"))
+        if not uuid or seen.setdefault(uuid, event) is event or seen[uuid] != event:
+            yield number_, event
 
 
 class _Reader:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from spanlore.genai import jsontext
 
@@ -27,8 +27,9 @@ def string(value: Any) -> str:
 
 
 def number(value: Any) -> int | None:
-    """The value if it is a whole number of at least 0, else None."""
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    """The value if it is a whole number of at least 0 that fits in 64 bits, else None."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value < 2**63 else None
 
 
 def text_of(content: Any) -> str:
@@ -42,12 +43,16 @@ def text_of(content: Any) -> str:
     return "\n".join(text for block in content if (text := text_of(block)))
 
 
+_MAX_STAMP: Final = 9e12
+"""Milliseconds; what is more does not fit in 64 bits of nanoseconds, and is no time."""
+
+
 def nanoseconds(stamp: Any) -> int:
     """An ISO 8601 stamp, or seconds or milliseconds since the epoch, as nanoseconds; 0 when it is none of them."""
     if isinstance(stamp, bool) or stamp is None:
         return 0
     if isinstance(stamp, int | float):
-        return int(stamp * 1_000_000) if stamp > 1e11 else int(stamp * 1e9)
+        return int(stamp * 1_000_000 if stamp > 1e11 else stamp * 1e9) if 0 <= stamp < _MAX_STAMP else 0
     try:
         return int(datetime.fromisoformat(stamp).timestamp() * 1e6) * 1000
     except (TypeError, ValueError, OverflowError):

@@ -100,6 +100,8 @@ def _harness_of(entry: dict[str, Any]) -> str:
         return pi.HARNESS
     if kind in _CLAUDE_TYPES and ("sessionId" in entry or "parentUuid" in entry or "messageId" in entry):
         return claude_code.HARNESS
+    if kind in ("user", "assistant") and "role" in mapping(entry.get("message")):
+        return claude_code.HARNESS
     if "projectHash" in entry or "$set" in entry or (kind in ("user", "gemini") and "content" in entry):
         return gemini_cli.HARNESS
     if "instructions" in entry and "timestamp" in entry:

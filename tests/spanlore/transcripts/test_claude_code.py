@@ -121,3 +121,13 @@ def test_where_the_session_was() -> None:
     found = read(lines({"type": "summary"}, user("hi", cwd="/repo", gitBranch="main", version="2.1.0")))
 
     assert (found.session_id, found.cwd, found.branch, found.version) == ("s", "/repo", "main", "2.1.0")
+
+
+def test_a_line_written_again_counts_once() -> None:
+    """A resumed session's file may repeat what it had; without ids, or with other words, nothing is the
+    same."""
+    once = user("go", uuid="u1")
+
+    assert [event.mark.line for event in read(lines(once, user("on", uuid="u2"), once)).events] == [0, 1]
+    assert len(read(lines(user("go", uuid=""), user("go", uuid=""))).events) == 2
+    assert len(read(lines(once, user("on", uuid="u1"))).events) == 2

@@ -23,11 +23,20 @@ def test_wrong_types_read_as_empty() -> None:
         (None, 0),
         (True, 0),
         ([], 0),
+        (-1, 0),
+        (1e308, 0),
+        (float("inf"), 0),
+        (float("nan"), 0),
     ],
 )
 def test_times(stamp: object, expected: int) -> None:
     """ISO text, seconds and milliseconds are told apart; anything else is no time."""
     assert nanoseconds(stamp) == expected
+
+
+def test_numbers_that_nothing_counts() -> None:
+    """What fits in no column is no number."""
+    assert (number(3.0), number(-1), number(1e308), number(float("inf")), number(float("nan"))) == (3, *[None] * 4)
 
 
 def test_text_is_found_in_any_nesting() -> None:

@@ -41,3 +41,10 @@ def test_other_files_are_refused(data: bytes) -> None:
     """What no agent writes says so."""
     with pytest.raises(UnknownFormatError, match="no session of Claude Code"):
         read_transcript(data)
+
+
+def test_lines_without_the_sessions_id() -> None:
+    """The roles of its messages tell Claude Code's file as well."""
+    data = b'{"type":"user","message":{"role":"user","content":"go"}}\n'
+
+    assert read_transcript(data).harness == "claude-code"
