@@ -352,7 +352,7 @@ def _signals(step: HumanStep, before: Sequence[Step], after: Sequence[Step]) -> 
 
 def _stands_alone(step: HumanStep, said: tuple[str, ...], before: Sequence[Step]) -> bool:
     """Whether it objects so plainly that it does even where the agent did not say so."""
-    if step.channel is Channel.REJECTION_REASON:
+    if step.channel is Channel.REJECTION_REASON or is_durable(prose(step.text)):
         return True
     is_symptom = tells_a_symptom(step.text)
     if INTERRUPTED in said:

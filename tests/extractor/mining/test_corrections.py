@@ -297,6 +297,15 @@ def test_plain_objections_need_no_word_of_the_agent(words: str) -> None:
     assert said_then(words, "Let me look at the styles first.")
 
 
+def test_a_standing_rule_needs_no_word_of_the_agent() -> None:
+    """However long what stands around it, and whatever the agent makes of it."""
+    words = (
+        "I like the first one. " * 6 + "\nThe wrapper is what the flag writes; in this repo we commit what it writes."
+    )
+
+    assert said_then(words, "Perfect! So the wrapper it is.")
+
+
 def test_what_the_agent_concedes() -> None:
     """A statement with no word that objects corrects where the agent gives the person right; an idea, a question and
     an answer don't."""
