@@ -7,7 +7,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from spanlore.memory.memory import Memory, memory_to_json
 from spanlore_proxy.demo.findings import Figures, Findings, Insertion, figures_json
@@ -82,7 +84,7 @@ def _learned(memories: Iterable[Memory], console: Console) -> None:
     console.print("\n[bold]Learned[/]")
     for memory in memories:
         console.print(f"  [cyan]{memory.id}[/] {memory.kind} · {memory.status} · {memory.scope}")
-        console.print(f"    {escape(memory.text)}")
+        console.print(Padding(Text(memory.text), (0, 0, 0, 4)))
         for item in memory.evidence:
             quote = " ".join(item.quote.split())
             console.print(
@@ -97,7 +99,7 @@ def _injected(insertions: Iterable[Insertion], console: Console) -> None:
             f"  {item.session.name}: {len(item.data)} bytes at {item.offset}, {item.where};\n"
             f"  the same bytes in {item.requests} requests, first in {item.request_id[:8]}"
         )
-        console.print(escape(item.data.decode()), style="magenta", soft_wrap=False)
+        console.print(Padding(Text(item.data.decode(), style="magenta"), (0, 0, 0, 4)))
 
 
 def _cost(figures: Sequence[Figures], console: Console) -> None:
@@ -129,9 +131,11 @@ def _cost(figures: Sequence[Figures], console: Console) -> None:
 
 def _checks(findings: Findings, console: Console) -> None:
     console.print("\n[bold]Checked[/]")
+    table = Table.grid(padding=(0, 1, 0, 0))
     for check in findings.checks:
         detail = f" [dim]({check.detail})[/]" if check.detail else ""
-        console.print(f"  {'[green]✓[/]' if check.is_true else '[red]✗[/]'} {check.claim}{detail}")
+        table.add_row(f" {'[green]✓[/]' if check.is_true else '[red]✗[/]'}", f"{check.claim}{detail}")
+    console.print(Padding(table, (0, 0, 0, 1)))
 
 
 def _where(findings: Findings, stage: Stage, console: Console) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -50,6 +51,26 @@ def test_report_shows_every_part(stage: Stage) -> None:
         assert word in text
     assert "✗ run 2 did not fail once" in text
     assert f"SPANLORE_STATE_DIR={stage.paths.state_dir}" in text
+
+
+def test_what_is_long_goes_on_below_its_beginning(stage: Stage) -> None:
+    """A memory, an injected text and a check that need two lines: the second stands as far in as the first."""
+    found = findings()
+    long = replace(
+        found,
+        memories=(replace(found.memories[0], text="a memory of words " * 8),),
+        insertions=(replace(found.insertions[0], data=b"an insertion of words " * 8),),
+        checks=(Check("a claim of words " * 8, True, "1 tool call"),),
+    )
+    out = StringIO()
+    report.show(long, stage, Console(file=out, width=80, highlight=False))
+    lines = out.getvalue().splitlines()
+
+    for piece in ("a memory of words", "an insertion of words", "a claim of words"):
+        at = next(n for n, line in enumerate(lines) if piece in line)
+
+        assert lines[at + 1].startswith("    ")
+        assert lines[at + 1].strip()
 
 
 def test_report_as_json(stage: Stage) -> None:
