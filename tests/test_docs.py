@@ -77,6 +77,14 @@ def test_files_are_there(doc: Path) -> None:
     assert [link for link in links if not (doc.parent / link).exists()] == []
 
 
+def test_sections_are_there() -> None:
+    """No file of ours is divided by numbers, so nothing points to a numbered section of one."""
+    numbered = re.compile(r"DESIGN(?:\.md)? §")
+    texts = {name: ROOT / name for name in tracked() if name.endswith((".py", ".md", ".toml", ".sql"))}
+
+    assert [name for name, file in texts.items() if file.exists() and numbered.search(file.read_text())] == []
+
+
 def called_in(doc: Path) -> Iterator[tuple[str, list[str]]]:
     """Each `spanlore …` with its words, up to what is handed to another program."""
     for code in code_in(doc):

@@ -1,4 +1,4 @@
-"""What comes out of tools and files never becomes a memory, whatever it claims to be (DESIGN §10)."""
+"""What comes out of tools and files never becomes a memory, whatever it claims to be."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Request bodies for the benchmark: a coding agent's conversation in the Anthropic Messages shape.
 
-Sizes are those of the budgets (DESIGN §11): 10 KB, 200 KB, 1 MB. Every request of a conversation resends the whole past
-and adds one tool call with its result, as agents do; the text is made from a fixed seed.
+Sizes are those of the budgets (`budgets.SIZES`): 10 KB, 200 KB, 1 MB. Every request of a conversation resends the whole
+past and adds one tool call with its result, as agents do; the text is made from a fixed seed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rows of `bench proxy`, their budgets (DESIGN §11), and the verdict."""
+"""The rows of `bench proxy`, their budgets (README, Measured), and the verdict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZES: Final = {"10 KB": 10_000, "200 KB": 200_000, "1 MB": 1_000_000}
 ADDED_BUDGET_MS: Final = {"10 KB": 0.7, "200 KB": 1.0, "1 MB": 3.0}
 """Request p50 added over bare mitmdump, everything on."""
 ADDED_BUDGET_X: Final = {"10 KB": 1.2, "200 KB": 1.25, "1 MB": 1.4}
-"""The same as DESIGN §11 says it for a machine of another speed: what spanlore adds to a direct request, against what
+"""The same for a machine of another speed: what spanlore adds to a direct request, against what
 bare mitmdump adds in the same run. One of the two must hold."""
 RATE_BUDGET: Final = 0.7
 DELAY_BUDGET: Final = 1.15

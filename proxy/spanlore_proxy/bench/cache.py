@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LENGTHS: Final = (30, 200)
 LOSS_BUDGET: Final = 0.001
-"""DESIGN §11: prompt-cache read share lost, absolute."""
+"""Prompt-cache read share lost, absolute."""
 ARMS: Final = ("direct", "captured", "injected")
 MODELS: Final = {"anthropic_messages": "breakpoints", "openai_chat": "automatic prefix"}
 
@@ -216,7 +216,7 @@ def _injector(ledger: Any, known: Iterable[Memory], *, is_on: bool) -> Injector:
 
 
 def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The rows with the budget of DESIGN §11 and whether it was kept."""
+    """The rows with the budget and whether it was kept."""
     kept = all(
         row["captured loss"] <= LOSS_BUDGET
         and row["injected loss"] <= LOSS_BUDGET

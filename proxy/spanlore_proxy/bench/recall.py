@@ -260,7 +260,7 @@ def _timed_ms(work: Any) -> float:
 
 
 def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The rows with the budgets of DESIGN §11 and whether they were kept."""
+    """The rows with their budgets and whether they were kept."""
     limits = {"decision": ("p99_ms", DECISION_BUDGET_MS), "warm API": ("p50_ms", API_BUDGET_MS)}
     limits["command"] = ("p50_ms", COMMAND_BUDGET_MS)
     kept = []

@@ -36,7 +36,7 @@ class Identity:
     previous_message_id: str | None = None
     """Response id of the call that this one continues, where the client says so."""
     is_attested: bool = False
-    """The body carries the client's own checksum and a subscription credential: DESIGN §8, attested requests."""
+    """The body carries the client's own checksum and a subscription credential: DESIGN.md, Attested."""
     credential: str = "none"
     """api_key, bearer or none."""
     cwd_hint: str = ""

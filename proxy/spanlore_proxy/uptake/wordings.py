@@ -1,7 +1,7 @@
 """The wordings that are compared: the one agents get, and others that keep its rules.
 
 Each is declarative, keeps tag, id, date, source and count, and says that the memory may be outdated and that the
-repository's files and the user come first (DESIGN §8); the tests hold them to it.
+repository's files and the user come first; the tests hold them to it.
 """
 
 from __future__ import annotations

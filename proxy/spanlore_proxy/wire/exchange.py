@@ -2,7 +2,7 @@
 
 Credentials never get this far: whoever makes an Exchange passes its headers through `strip_credentials` and its path
 through `strip_query_credentials`. What stands in their place still tells *which kind* of credential was used, since
-that decides how a request may be treated (DESIGN §8, attested requests).
+that decides how a request may be treated (DESIGN.md, Attested).
 """
 
 from __future__ import annotations

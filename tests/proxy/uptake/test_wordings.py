@@ -1,4 +1,4 @@
-"""Every wording that is compared keeps the rules of DESIGN §8."""
+"""Every wording that is compared is declarative, names its source and says that it may be outdated."""
 
 import re
 
