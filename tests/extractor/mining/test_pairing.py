@@ -183,7 +183,6 @@ def test_another_thing_is_not_the_same_elsewhere() -> None:
         ),
         ("python run.py", "bash: python: command not found", "python3 run.py", True),
         ("pip install yaml", "bash: line 1: pip: command not found", "python3 -m pip install yaml", True),
-        ("black src", "bash: black: command not found", "uv run black src", True),
         ("rg TODO src", "bash: rg: command not found", "grep -rn TODO src", True),
         ("python run.py", "bash: python: command not found", "python3 other.py", False),
         ("black src", "bash: black: command not found", "python3 -m compileall -q src", False),
