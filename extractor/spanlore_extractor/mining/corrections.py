@@ -16,7 +16,7 @@ from spanlore.harness.prose import prose
 from spanlore.spans.place import Channel, Outcome
 from spanlore_extractor.mining.hygiene import MAX_PROSE_CHARS, is_mostly_pasted, sentences, without_quotations
 from spanlore_extractor.mining.languages import asks_why, says_no
-from spanlore_extractor.mining.replies import concedes
+from spanlore_extractor.mining.replies import concedes, ever_concedes
 from spanlore_extractor.mining.session import AgentStep, Conversation, HumanStep, Step, ToolStep
 from spanlore_extractor.mining.statements import STATES, states_how_it_is, tells_a_symptom
 from spanlore_extractor.mining.triggers import (
@@ -235,6 +235,7 @@ def find_corrections(conversation: Conversation) -> tuple[list[Correction], list
     found: list[Correction] = []
     none: list[NoCorrection] = []
     seen: set[str] = set()
+    admits = ever_concedes(conversation.steps)
     for index, step in enumerate(conversation.steps):
         if not isinstance(step, HumanStep):
             continue
@@ -248,7 +249,7 @@ def find_corrections(conversation: Conversation) -> tuple[list[Correction], list
         if reason:
             none.append(NoCorrection(step, reason))
             continue
-        signals = _signals(step, before, after)
+        signals = _signals(step, before, after, admits)
         if signals:
             found.append(_correction(step, signals, before))
         else:
@@ -341,16 +342,16 @@ def _goes_on(step: HumanStep, after: Sequence[Step]) -> bool:
     return isinstance(following, HumanStep) and following.text.strip() != text and following.text.startswith(text)
 
 
-def _signals(step: HumanStep, before: Sequence[Step], after: Sequence[Step]) -> tuple[str, ...]:
+def _signals(step: HumanStep, before: Sequence[Step], after: Sequence[Step], admits: bool) -> tuple[str, ...]:
     """What speaks for a correction, wire signals first; () when nothing does, or when it may as well be a report and
-    the agent took it for one."""
+    the agent, of those that admit things (`admits`), took it for one."""
     said, is_conceded = _said(step, before), concedes(after)
     if not said:
         return (CONCEDED,) if is_conceded and _may_be_conceded(step, before) else ()
-    return () if is_conceded is False and not _stands_alone(step, said, before) else said
+    return () if is_conceded is False and not _stands_alone(step, said, before, admits) else said
 
 
-def _stands_alone(step: HumanStep, said: tuple[str, ...], before: Sequence[Step]) -> bool:
+def _stands_alone(step: HumanStep, said: tuple[str, ...], before: Sequence[Step], admits: bool) -> bool:
     """Whether it objects so plainly that it does even where the agent did not say so."""
     if step.channel is Channel.REJECTION_REASON or is_durable(prose(step.text)):
         return True
@@ -359,6 +360,8 @@ def _stands_alone(step: HumanStep, said: tuple[str, ...], before: Sequence[Step]
         return len(said) > 1 or not is_symptom
     if len(prose(step.text)) > MAX_POINT_CHARS and not AT_LENGTH.intersection(said):
         return False
+    if not admits:
+        return True
     weak = DESCRIBING | (COMPARING if is_symptom or _answers_question(before) else frozenset())
     return not weak.issuperset(said)
 

@@ -40,3 +40,17 @@ def concedes(after: Sequence[Step]) -> bool | None:
         if isinstance(step, AgentStep) and step.text.strip():
             return bool(_CONCEDES.match(step.text[:200]))
     return None
+
+
+def ever_concedes(steps: Sequence[Step]) -> bool:
+    """Whether the agent gave the person right anywhere in the conversation. Of one that never does, that it did not
+    tells nothing."""
+    said_at = -1
+    for index, step in enumerate(steps):
+        if isinstance(step, HumanStep):
+            said_at = index
+        elif said_at >= 0 and isinstance(step, AgentStep) and step.text.strip():
+            if _CONCEDES.match(step.text[:200]):
+                return True
+            said_at = -1
+    return False

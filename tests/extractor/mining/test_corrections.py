@@ -264,9 +264,11 @@ def test_turns_of_many_styles(is_held_out: bool, min_precision: float, min_recal
     assert right / sum(turn.is_correction for turn, _ in found) >= min_recall
 
 
-def said_then(words: str, reply: str) -> bool:
-    """Whether `words` are taken for a correction where the agent answers with `reply`."""
-    found, _ = find_corrections(corrected("s", words).agent(reply).session().conversations[0])
+def said_then(words: str, reply: str, *, admits: bool = True) -> bool:
+    """Whether `words` are taken for a correction where the agent answers with `reply`, one that `admits` things."""
+    told = Told().human("Run the tests.").run("pytest -q", "3 passed").agent("They pass.").human("you ran the old ones")
+    told.agent("You're right." if admits else "Let me see.").run("make test", "3 passed").agent("They pass.")
+    found, _ = find_corrections(told.human(words).agent(reply).session().conversations[0])
     return any(item.step.text == words for item in found)
 
 

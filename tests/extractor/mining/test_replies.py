@@ -1,6 +1,6 @@
 import pytest
 
-from spanlore_extractor.mining.replies import concedes
+from spanlore_extractor.mining.replies import concedes, ever_concedes
 from spanlore_extractor.mining.session import Step
 from support.told import Told, corrected, steps_of
 
@@ -52,3 +52,13 @@ def test_a_reply_that_is_not_there() -> None:
     assert concedes(()) is None
     assert concedes(behind(corrected("s", "the id is a string").run("ls"))) is None
     assert concedes(behind(corrected("s", "the id is a string").human("stop").agent("You're right."))) is None
+
+
+def test_an_agent_that_admits_things() -> None:
+    """It did so once, in its first words after a person's; what it says of itself later is no such word."""
+    told = (
+        Told().human("go").agent("Done.").human("not so").agent("Let me see.").agent("You're right to ask, it failed.")
+    )
+
+    assert not ever_concedes(steps_of(told))
+    assert ever_concedes(steps_of(told.human("the other").agent("You're right.")))
