@@ -173,8 +173,9 @@ def _chat_line(chat: ChatNode) -> Text:
     line.append(row["request_model"] or "chat", "cyan")
     if row["call_class"] not in ("main", "subagent"):
         line.append(f" [{row['call_class']}]", "yellow")
-    line.append(f" {duration(row['duration_ns'])} · {short_count(row['input_tokens'])}")
-    line.append(f"→{short_count(row['output_tokens'])} tok")
+    line.append(f" {duration(row['duration_ns'])}")
+    if row["input_tokens"] is not None or row["output_tokens"] is not None:
+        line.append(f" · {short_count(row['input_tokens'])}→{short_count(row['output_tokens'])} tok")
     if row["cost_usd"] is not None:
         line.append(f" · {cost(row['cost_usd'])}")
     if row["injected_memory_ids"]:

@@ -78,7 +78,7 @@ def completeness(scene: Scene) -> Iterator[Finding]:
         says_more = f"requests that went through untouched for a fault of ours: {past}"
         yield Finding("completeness", Severity.WARNING, says_more, f"please report it; {scene.paths.log_dir}/proxy.log")
     if cut_off:
-        says_more = f"{cut_off} requests were under way when the proxy was killed: their agents saw it break off"
+        says_more = f"{several(cut_off, 'request')} under way when the proxy was killed: the agent saw it break off"
         yield Finding("completeness", Severity.NOTE, says_more, f"look into {scene.paths.log_dir}/proxy.log for why")
     if not bad and not stripped and not past:
         yield Finding("completeness", Severity.OK, f"{says}, nothing lost")

@@ -81,6 +81,15 @@ def test_rejected_and_unknown_outcomes_are_told() -> None:
         assert word in text
 
 
+def test_a_call_without_an_answer_tells_no_tokens() -> None:
+    """An error has cost none, and two dashes would say nothing."""
+    failed = inference_row(input_tokens=None, output_tokens=None, cost_usd=None, error_type="overloaded_error")
+    tree = build_tree(SessionSpans([turn_row()], [failed], []))
+    text = "\n".join(lines(rendering.session_view(session_row(), tree)))
+
+    assert "· overloaded_error" in text and "→" not in text
+
+
 def test_views_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     """Letter by letter: the list, one session with an injection and a failure, what a search found."""
     item = {"kind": "session_block", "anchor": "system", "memory_ids": ["m-0123456789ab"], "bytes": 412, "first": True}
