@@ -30,3 +30,13 @@ class WireRequest:
     raw_system: Any = None
     """The system prompt in the provider's own shape (string, list of blocks, None)."""
     raw_tools: list[Any] = field(default_factory=list)
+
+
+def integer(value: Any) -> int | None:
+    """The value if it is an integer."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def number(value: Any) -> float | None:
+    """The value as a float if it is a number."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -21,9 +21,9 @@ import orjson
 
 from spanlore_proxy.injection.layouts.layout import Layout, Piece, Raw, extended
 from spanlore_proxy.injection.offsets import OffsetError, Side, Spot
-from spanlore_proxy.wire.openai_chat.request import SYSTEM_ROLES
 from spanlore_proxy.wire.openai_responses import MESSAGES_KEY
 from spanlore_proxy.wire.openai_responses.kinds import COMPACTIONS, kind_of
+from spanlore_proxy.wire.openai_responses.request import is_preamble
 from spanlore_proxy.wire.request import WireRequest
 
 _RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -61,15 +61,10 @@ def _block(request: WireRequest, texts: Sequence[str]) -> list[Piece]:
         ]
     if not isinstance(given, list):
         raise OffsetError("no input")
-    first = next((index for index, one in enumerate(given) if not _is_preamble(one)), len(given))
+    first = next((index for index, one in enumerate(given) if not is_preamble(one)), len(given))
     if first < len(given):
         return [Piece(Spot((MESSAGES_KEY, first), Side.BEFORE), item + b",")]
     return [Piece(Spot((MESSAGES_KEY,)), b"," + item if given else item)]
-
-
-def _is_preamble(item: dict[str, Any]) -> bool:
-    kind = kind_of(item)
-    return kind == "additional_tools" or (kind == "message" and item.get("role") in SYSTEM_ROLES)
 
 
 def _hint(request: WireRequest, index: int, texts: Sequence[str]) -> list[Piece]:

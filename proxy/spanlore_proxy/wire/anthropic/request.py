@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from spanlore.genai import jsontext
 from spanlore.genai.inference import Dialect, RequestParameters
-from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+from spanlore_proxy.wire.request import MalformedRequestError, WireRequest, integer, number
 
 MESSAGES_KEY: Final = "messages"
 """Where a body has its history."""
@@ -55,18 +55,10 @@ def _parameters(document: dict[str, Any]) -> RequestParameters:
     output = document.get("output_config")
     effort = output.get("effort") if isinstance(output, dict) else None
     return RequestParameters(
-        max_tokens=_integer(document.get("max_tokens")),
-        temperature=_number(document.get("temperature")),
-        top_p=_number(document.get("top_p")),
-        top_k=_integer(document.get("top_k")),
+        max_tokens=integer(document.get("max_tokens")),
+        temperature=number(document.get("temperature")),
+        top_p=number(document.get("top_p")),
+        top_k=integer(document.get("top_k")),
         stop_sequences=tuple(stop for stop in stops if isinstance(stop, str)) if isinstance(stops, list) else (),
         reasoning_level=effort if isinstance(effort, str) else None,
     )
-
-
-def _integer(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -16,7 +16,7 @@ from spanlore.genai import jsontext
 from spanlore.genai.inference import Dialect, RequestParameters
 from spanlore_proxy.wire import anthropic
 from spanlore_proxy.wire.bedrock.converse import messages_blocks, messages_message, messages_tools
-from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+from spanlore_proxy.wire.request import MalformedRequestError, WireRequest, number
 
 _PROMPTS: Final = ("inputText", "prompt", "message")
 """Where models with a shape of their own take their prompt (Titan, Llama and Mistral, Cohere)."""
@@ -90,11 +90,7 @@ def _parameters(config: Any) -> RequestParameters:
     tokens = config.get("maxTokens")
     return RequestParameters(
         max_tokens=tokens if isinstance(tokens, int) and not isinstance(tokens, bool) else None,
-        temperature=_number(config.get("temperature")),
-        top_p=_number(config.get("topP")),
+        temperature=number(config.get("temperature")),
+        top_p=number(config.get("topP")),
         stop_sequences=tuple(stop for stop in stops if isinstance(stop, str)) if isinstance(stops, list) else (),
     )
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

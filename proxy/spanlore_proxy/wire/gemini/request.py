@@ -18,7 +18,7 @@ from spanlore_proxy.wire.gemini import interactions
 from spanlore_proxy.wire.gemini.calls import identify_calls
 from spanlore_proxy.wire.gemini.fields import camel, field, list_field, object_field, string_field
 from spanlore_proxy.wire.gemini.parts import raw_message, raw_part
-from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+from spanlore_proxy.wire.request import MalformedRequestError, WireRequest, number
 
 MESSAGES_KEY: Final = "contents"
 """Where the history stands, but for Code Assist's, which nests it."""
@@ -101,8 +101,8 @@ def _parameters(config: dict[str, Any]) -> RequestParameters:
     budget = _integer(field(thinking, "thinkingBudget"))
     return RequestParameters(
         max_tokens=_integer(field(config, "maxOutputTokens")),
-        temperature=_number(field(config, "temperature")),
-        top_p=_number(field(config, "topP")),
+        temperature=number(field(config, "temperature")),
+        top_p=number(field(config, "topP")),
         top_k=_integer(field(config, "topK")),
         stop_sequences=tuple(stop for stop in stops if isinstance(stop, str)),
         reasoning_level=level if isinstance(level, str) else None if budget is None else str(budget),
@@ -113,7 +113,3 @@ def _integer(value: Any) -> int | None:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

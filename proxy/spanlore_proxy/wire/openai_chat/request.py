@@ -7,7 +7,7 @@ from typing import Any, Final
 from spanlore.genai import jsontext
 from spanlore.genai.inference import Dialect, RequestParameters
 from spanlore_proxy.wire.openai_chat.parts import legacy_call_id
-from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+from spanlore_proxy.wire.request import MalformedRequestError, WireRequest, integer, number
 
 SYSTEM_ROLES: Final = ("system", "developer")
 
@@ -108,13 +108,3 @@ def _parameters(document: dict[str, Any]) -> RequestParameters:
         stop_sequences=tuple(stop for stop in stops if isinstance(stop, str)) if isinstance(stops, list) else (),
         reasoning_level=effort if isinstance(effort, str) else None,
     )
-
-
-def integer(value: Any) -> int | None:
-    """The value if it is an integer."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def number(value: Any) -> float | None:
-    """The value as a float if it is a number."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

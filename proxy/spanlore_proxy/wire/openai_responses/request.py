@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from spanlore.genai.inference import Dialect, RequestParameters
-from spanlore_proxy.wire.openai_chat.request import SYSTEM_ROLES, integer, number, parse_document
+from spanlore_proxy.wire.openai_chat.request import SYSTEM_ROLES, parse_document
 from spanlore_proxy.wire.openai_responses.kinds import is_of_model, is_server_side, kind_of
-from spanlore_proxy.wire.request import MalformedRequestError, WireRequest
+from spanlore_proxy.wire.request import MalformedRequestError, WireRequest, integer, number
 
 MESSAGES_KEY: Final = "input"
 """Where a body has its history."""
@@ -40,7 +40,7 @@ def read_document(document: Any) -> WireRequest:
     if not isinstance(document, dict):
         raise MalformedRequestError("not a JSON object")
     items = _items(document)
-    first = next((i for i, item in enumerate(items) if not _is_preamble(item)), len(items))
+    first = next((i for i, item in enumerate(items) if not is_preamble(item)), len(items))
     instructions = document.get("instructions")
     model = document.get("model")
     return WireRequest(
@@ -84,7 +84,8 @@ def _items(document: dict[str, Any]) -> list[dict[str, Any]]:
     return value
 
 
-def _is_preamble(item: dict[str, Any]) -> bool:
+def is_preamble(item: dict[str, Any]) -> bool:
+    """Whether the item is the client's own word, if it stands before all others: the system prompt, or tools."""
     kind = kind_of(item)
     return kind == "additional_tools" or (kind == "message" and item.get("role") in SYSTEM_ROLES)
 
