@@ -1,6 +1,6 @@
 """What agents print around a program's output: exit codes, headers, and how to get the output itself.
 
-Formats as measured (research/wire.md §5) and as recorded sessions have them. Only the agent's own lines count: a
+Formats as measured and as recorded sessions have them. Only the agent's own lines count: a
 program may print `Exit Code: 1`, too, so each is looked for where the agent writes it, in the header or the very end.
 """
 

@@ -1,6 +1,6 @@
 """What clickhouse-go ≥ 2.37 does over HTTP, as Grafana's ClickHouse datasource uses it, and nothing else.
 
-Written from the facts in research/observability.md §3.3, not from that driver's source: the query string it sends, the
+Written from facts about that driver, not from its source: the query string it sends, the
 question it asks on a new connection and decodes at revision 54460, the revision it decodes everything with afterwards,
 and how it tells errors before and in the middle of an answer.
 """

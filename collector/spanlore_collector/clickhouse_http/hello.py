@@ -9,7 +9,7 @@ All later answers it decodes with the revision that this first one returned. chD
 this answer is framed by hand and says revision 0: what chDB writes is then what the driver reads.
 
 Sources: clickhouse-connect 1.12 `_backend/orchestration.py`;
-clickhouse-go v2.47 `conn_http.go`, `lib/proto/block.go`, as told in research/observability.md §3.3.
+clickhouse-go v2.47 `conn_http.go`, `lib/proto/block.go`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 streams its result, in ClickHouse's own formats, headers and error codes. There are no sessions: `session_id` is taken
 and means nothing, since nothing here can be kept. A client that goes away ends its query.
 
-Sources: ClickHouse docs, "HTTP Interface"; clickhouse-connect 1.12 `driver/_backend/http_sync.py`; clickhouse-go 2.47
-as told in research/observability.md §3.3; `@clickhouse/client` 1.23 for the error in the middle of a stream.
+Sources: ClickHouse docs, "HTTP Interface"; clickhouse-connect 1.12 `driver/_backend/http_sync.py`; clickhouse-go 2.47;
+`@clickhouse/client` 1.23 for the error in the middle of a stream.
 """
 
 from __future__ import annotations

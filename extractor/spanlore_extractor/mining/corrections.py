@@ -1,6 +1,6 @@
 """Corrections: a person telling the agent that what it did, or was about to do, is not wanted.
 
-What is not a correction is sorted out before any trigger looks at the words (research/memory-systems.md §3L: triggers
+What is not a correction is sorted out before any trigger looks at the words (triggers
 that ran first queued "no problem" and "actually, let's also"). What happened on the wire (a refused tool call with a
 reason, an interruption) counts more than words. The person's words are kept verbatim.
 """

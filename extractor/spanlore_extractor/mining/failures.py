@@ -1,6 +1,6 @@
 """Failures and what fixed them: finds for every failing call the later call that answers it, or says why none does.
 
-Algorithm of research/memory-systems.md §5.1. The search stays in one conversation, within `window_ns` of active time;
+The search stays in one conversation, within `window_ns` of active time;
 calls of one inference ran side by side and can't fix each other; when a person said in between that they did something,
 the fix may be theirs, and after any other words only the same command or edit, done soon, still answers; when another
 failure of the same program stands in between, nothing is known, unless it is the very command, run again and again

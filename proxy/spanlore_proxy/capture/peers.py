@@ -1,7 +1,7 @@
 """Which local process holds the other end of a connection, for agents that were not started by `spanlore run`.
 
 The whole 4-tuple is matched, not the port alone. Between fork and exec a child of the agent holds the same socket
-(3 % of lookups, research/wire.md §9): of several holders the one counts whose parent is not a holder. Costs some
+(seen in 3 % of lookups): of several holders the one counts whose parent is not a holder. Costs some
 milliseconds, so it runs in a thread, once a connection.
 """
 

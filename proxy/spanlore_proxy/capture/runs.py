@@ -1,6 +1,6 @@
 """Which run a connection belongs to: the proxy user name and token that `spanlore run` put into the proxy URL.
 
-Agents send `Proxy-Authorization: Basic` on every CONNECT without being asked (research/wire.md §1). git waits for a
+Agents send `Proxy-Authorization: Basic` on every CONNECT without being asked, as measured. git waits for a
 407 first and never gets one, so a missing or wrong credential only means that the run is not known this way; nothing
 is ever refused for it.
 """

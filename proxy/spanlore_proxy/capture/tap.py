@@ -3,7 +3,7 @@
 mitmproxy calls the tap with every chunk and forwards what it returns: the very same object. Nothing is parsed here.
 The end of a stream is told by an empty chunk, after the last one has been forwarded; of a body whose length was told it
 is known with the last chunk, before the client has it. It never comes when either side resets the stream; who owns the
-tap must not wait for it (research/wire.md §6: Codex cancels its stream as soon as it has read `response.completed`).
+tap must not wait for it (Codex cancels its stream as soon as it has read `response.completed`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A base URL is `http://127.0.0.1:PORT/r/RUN:TOKEN/NAME`: the run's credentials, because nothing else in such a request
 says whose it is, and the API's name. NAME is a provider below, `host=api.example.com`, or a variable in which the user
-had a base URL of his own already (a gateway): requests go on to that one. What each agent reads is from wire.md §1.
+had a base URL of his own already (a gateway): requests go on to that one.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The CA is made once per user by mitmproxy's own code, so the proxy finds it in its confdir; the key never leaves that
 directory (0600 in a 0700 directory). `SSL_CERT_FILE` and its kin replace a program's trust store, and hosts that are
 not intercepted show their real certificates: so the files that those variables point to hold the system's roots, every
-CA the caller's own variables named, and ours (wire.md §1).
+CA the caller's own variables named, and ours.
 """
 
 from __future__ import annotations

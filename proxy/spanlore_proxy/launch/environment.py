@@ -1,4 +1,4 @@
-"""The variables that lead an agent through the proxy (wire.md §1: one set covers all eight agents measured).
+"""The variables that lead an agent through the proxy (one set covers all agents that were measured).
 
 What is set, and why:
 - `HTTPS_PROXY`, `https_proxy`: every agent reads one of them. `HTTP_PROXY` is left alone: no agent needs it, and with

@@ -1,7 +1,7 @@
 """Which hosts are LLM APIs. Only these are intercepted; every other host is an opaque tunnel, never decrypted.
 
 An agent hands HTTPS_PROXY on to the tools it starts (git, pip, npm, curl), which do not know our CA: a host that is
-not on the list must not be touched. Sources: research/wire.md §1-§2 and the providers' API documentation.
+not on the list must not be touched. Sources: the agents' own traffic and the providers' API documentation.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def test_words_that_correct(words: str, signal: str) -> None:
     ],
 )
 def test_words_that_only_look_so(words: str, reason: str) -> None:
-    """The false-positive filter runs before any trigger (research/memory-systems.md §3L)."""
+    """The false-positive filter runs before any trigger."""
     assert only(corrected("s", words)) == reason
 
 

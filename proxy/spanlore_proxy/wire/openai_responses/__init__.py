@@ -1,6 +1,6 @@
 """The OpenAI Responses dialect over HTTP: requests, digests, and the fold over JSON and SSE responses.
 
-Sources: platform.openai.com (Responses, Streaming events), the openai SDK's types, research/wire.md on Codex, and the
+Sources: platform.openai.com (Responses, Streaming events), the openai SDK's types, Codex's own traffic, and the
 recordings named in tests/recordings/README.md.
 """
 

@@ -5,7 +5,7 @@ A client sends its whole input once and then only what is new, naming the respon
 gets its whole input back, and everything that reads requests need not know of WebSockets. Likewise the headers: on a
 WebSocket they only come with the upgrade, and what concerns one message stands in its `client_metadata`.
 
-Source: platform.openai.com (WebSocket mode), research/wire.md §3 and §6 on Codex 0.171.
+Source: platform.openai.com (WebSocket mode), and the traffic of Codex 0.171.
 """
 
 from __future__ import annotations
