@@ -106,6 +106,11 @@ def addresses_for(harness: str, environ: Mapping[str, str], runs_dir: Path) -> A
     return Addresses(harness, own, ("chatgpt", "/backend-api/codex") if is_login else ("openai", "/v1"))
 
 
+def leads_here(harness: str, environ: Mapping[str, str]) -> bool:
+    """Whether a base URL of ours stands already where the agent reads it: of a shell, or of the run around this one."""
+    return any(_OWN.fullmatch(environ.get(variable.name, "")) for variable in _variables(harness))
+
+
 def origin_url(port: int, run_id: str, token: str) -> str:
     """What stands before the name in every base URL of that run."""
     return f"http://{HOST}:{port}{PREFIX}{run_id}:{token}"

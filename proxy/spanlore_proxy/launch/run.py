@@ -119,6 +119,8 @@ def prepare(
     via: Via = Via.PROXY,
 ) -> Launch:
     """Writes the run file and puts together what is exec'ed."""
+    if base_urls.leads_here(harness_of(argv), environ):
+        via = Via.BASE_URL  # the agent would go there anyway, in the name of the run or shell around it
     for text in (*warnings(daemon, settings, environ, via), *_over_budget(daemon, settings, paths, environ)):
         say(text)
     if via is Via.BASE_URL:

@@ -98,6 +98,25 @@ def test_by_base_url(paths: Paths) -> None:
     assert "https://gw.example/v1" in done.stderr
 
 
+@pytest.mark.parametrize("around", ["run", "shell"])
+def test_within_another_by_base_url(paths: Paths, around: str) -> None:
+    """An agent that an agent starts by `spanlore run` is a run of its own, also where the one around it, or the shell,
+    has our base URLs: they would lead it past its own proxy variable, in the other's name. Its gateway stays."""
+    shown = 'echo "$ANTHROPIC_BASE_URL|$OPENAI_BASE_URL"'
+    outer = f"{around}-00000000cccc"
+    (paths.runs_dir).mkdir(parents=True, exist_ok=True)
+    upstreams = {"OPENAI_BASE_URL": "https://gw.example"}
+    (paths.runs_dir / f"{outer}.json").write_text(json.dumps({"token": "t0", "upstreams": upstreams}))
+    ours = f"http://127.0.0.1:7717/r/{outer}:t0"
+    variables = {"ANTHROPIC_BASE_URL": f"{ours}/anthropic", "OPENAI_BASE_URL": f"{ours}/OPENAI_BASE_URL/v1"}
+    done = run(paths, "--", "sh", "-c", shown, **variables)
+
+    (made,) = [json.loads(file.read_text()) for file in paths.runs_dir.glob("run-*.json") if file.stem != outer]
+    origin = f"http://127.0.0.1:7717/r/{made['run_id']}:{made['token']}"
+    assert done.stdout == f"{origin}/anthropic|{origin}/OPENAI_BASE_URL/v1\n"
+    assert made["upstreams"] == upstreams
+
+
 def test_by_base_url_the_proxy_places_the_block(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Away from its own host Claude Code signs nothing, so nothing is handed to it."""
     (tmp_path / ".git").mkdir()
