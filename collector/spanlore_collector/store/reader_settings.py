@@ -23,6 +23,10 @@ LIMITS: dict[str, int | str] = {
     # A block is what a stream holds in memory, and chDB holds several of them; the engine's own is four times this.
     "max_block_size": 16_384,
     "session_timezone": "UTC",
+    # To machine code: it costs each of these short queries more than it saves (`spanlore bench queries`).
+    "compile_expressions": 0,
+    "compile_aggregate_expressions": 0,
+    "compile_sort_description": 0,
 }
 """Settings of every session, before it becomes read-only. Seconds, bytes, rows."""
 

@@ -145,6 +145,20 @@ def test_limits_hold(pool: SessionPool) -> None:
     assert (rows.value.code, memory.value.code) == (396, 241)
 
 
+def test_nothing_is_compiled(pool: SessionPool) -> None:
+    """A query that comes again and again is not made machine code, which takes longer than what is looked at here."""
+
+    def compiled() -> int:
+        return int(pool.run("SELECT sum(value) FROM system.events WHERE event = 'CompileFunction'").data)
+
+    before = compiled()
+    for _ in range(8):
+        sums = "sum(number * 2 + 1), avg(number), max(number - 7), countIf(number * 3 > 9)"
+        pool.run(f"SELECT number % 7 AS seventh, {sums} FROM numbers(1000) GROUP BY seventh ORDER BY seventh, 2, 3")
+
+    assert compiled() == before
+
+
 def test_more_queries_than_sessions_wait(pool: SessionPool) -> None:
     """Nothing is refused for being the third."""
     with ThreadPoolExecutor(6) as threads:
