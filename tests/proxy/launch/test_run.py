@@ -144,7 +144,8 @@ def test_signals_are_the_agents(paths: Paths) -> None:
 ON_A_TERMINAL = """
 import os, signal, sys
 for name in ("SIGINT", "SIGTSTP", "SIGWINCH"):
-    signal.signal(getattr(signal, name), lambda number, _: print(signal.Signals(number).name, flush=True))
+    # Written at once: `print` raises where the next signal comes before it has returned.
+    signal.signal(getattr(signal, name), lambda number, _: os.write(1, signal.Signals(number).name.encode() + b"\\n"))
 print(all(os.isatty(number) for number in (0, 1, 2)), os.get_terminal_size(), flush=True)
 sys.stdin.readline()
 sys.exit(7)
