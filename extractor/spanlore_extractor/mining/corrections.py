@@ -195,9 +195,10 @@ _ALWAYS_RULE: Final = re.compile(
 )
 _DURABLE: Final = re.compile(
     r"\bwe (?:only|prefer|use|don'?t|do not|should not|shouldn'?t|must not)\s+\w+|\b(?:as a rule|by default we)\b|"
-    rf"{CLAUSE}(?:prefer|remember to)\s+\w+|{CLAUSE}(?:stop|avoid) \w+ing\b",
+    rf"{CLAUSE}(?:prefer|remember to)\s+\w+|{CLAUSE}(?:stop \w+ing \w+|avoid \w+ing\b)",
     re.I,
 )
+"""`stop talking` is about this moment, `stop adding comments` about all."""
 _STANDALONE_BAN: Final = re.compile(
     r"^(?:(?:please|pls|plase) )?(?:do not|don'?t|never|no)\s+(?!this\b|that\b|it\b|them\b|these\b|those\b|i\b|"
     r"we\b|you\b|the\b)\w+",

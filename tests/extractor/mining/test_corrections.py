@@ -230,6 +230,7 @@ def test_standing_rules(words: str) -> None:
         "that should never happen",
         "is it always like that?",
         "please use the format we use for the diagrams above",
+        "stop talking",
         "never " + "x" * 400,
     ],
 )

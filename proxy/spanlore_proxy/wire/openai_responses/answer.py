@@ -22,7 +22,9 @@ INCOMPLETE: Final = {
     "content_filter": gen_ai.FINISH_CONTENT_FILTER,
 }
 """incomplete_details.reason → the GenAI convention's finish reason. An unknown one is kept, and counted."""
-_STATUSES: Final = frozenset({"", "completed", "incomplete", "failed", "cancelled", "in_progress", "queued"})
+_UNDER_WAY: Final = frozenset({"in_progress", "queued"})
+"""Background mode: the request is answered before the model has said anything; the client asks for the rest by GET."""
+_STATUSES: Final = frozenset({"", "completed", "incomplete", "failed", "cancelled", *_UNDER_WAY})
 
 
 def decode_answer(
@@ -45,6 +47,8 @@ def decode_answer(
         error = cut_error()
     details = response.get("incomplete_details")
     stated = string(details.get("reason")) if isinstance(details, dict) else ""
+    if not stated and error is None and status in _UNDER_WAY:
+        stated = status
     reason = _finish_reason(stated, parts, error)
     return WireResponse(
         output=(Message(Role.ASSISTANT, parts, reason),),
@@ -79,6 +83,6 @@ def _unknown_words(items: list[dict[str, Any]], status: str, stated: str) -> lis
                 unknown.append(f"block:{type_}")
     if status not in _STATUSES:
         unknown.append(f"status:{status}")
-    if stated and stated not in INCOMPLETE:
+    if stated and stated not in INCOMPLETE and stated not in _UNDER_WAY:
         unknown.append(f"stop_reason:{stated}")
     return unknown

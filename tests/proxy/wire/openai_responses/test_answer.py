@@ -21,7 +21,7 @@ SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_tex
         ({"status": "incomplete", "output": [CALL], "incomplete_details": {"reason": "max_output_tokens"}}, "length"),
         ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "content_filter"),
         ({"status": "failed", "error": {"code": "server_error", "message": "m"}}, "error"),
-        ({"status": "queued", "output": []}, "stop"),
+        ({"status": "queued", "output": []}, "queued"),
     ],
 )
 def test_how_it_ended(response: dict[str, Any], reason: str) -> None:
