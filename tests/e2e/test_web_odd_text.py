@@ -16,7 +16,7 @@ from spanlore.memory.memory import Evidence, EvidenceRole, Kind, Memory, Source,
 from spanlore.memory.operations import Operation, Verb
 from spanlore.spans.place import Outcome
 from spanlore_collector.store.api_client import MemoryClient
-from support.browser import chromium, shoot, visiting
+from support.browser import shoot, visiting
 from support.collector_process import CollectorProcess
 from support.telling import SECOND_NS, Did, Teller, placed
 from support.web_process import WebProcess
@@ -141,13 +141,6 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         client.close()
         with WebProcess(collector.paths, collector.port, collector.clickhouse_port) as site:
             yield site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with chromium() as browser:
-        yield browser
 
 
 def _is_whole(page: Page, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -13,29 +12,10 @@ from playwright.sync_api import Browser, expect
 from spanlore.memory.memory import Kind, Memory, Source, Status
 from spanlore.memory.operations import Operation, Verb
 from spanlore_collector.store.api_client import MemoryClient
-from support.browser import chromium, shoot, visiting
-from support.collector_process import CollectorProcess
+from support.browser import shoot, visiting
 from support.telling import Did, Teller
-from support.web_process import WebProcess
-from support.web_site import told_site
-from support.web_story import HOSTILE, SESSION, WebStory
-
-type Told = tuple[CollectorProcess, WebProcess, WebStory]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def told(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
-    """The collector, the page's process, and what is in the store."""
-    with told_site(tmp_path_factory.mktemp("page")) as found:
-        yield found
-
+from support.web_site import Told
+from support.web_story import HOSTILE, SESSION
 
 PAGES = {
     "sessions": "/sessions",

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, expect
 
 from spanlore.settings import child_environment
 from spanlore.spans.place import Outcome
-from support.browser import chromium, shoot, visiting
+from support.browser import shoot, visiting
 from support.collector_process import CollectorProcess
 from support.telling import Did, Teller
 from support.web_process import WebProcess
@@ -66,13 +66,6 @@ def tell(capsys: pytest.CaptureFixture[str]) -> Tell:
             sys.stdout.write(f"\n{line}")
 
     return write
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with chromium() as browser:
-        yield browser
 
 
 def test_ten_thousand_sessions(site: WebProcess, tell: Tell) -> None:

@@ -4,36 +4,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import chromium, shoot, visiting
+from support.browser import shoot, visiting
 from support.clock import MovableClock
 from support.collector_process import CollectorProcess
 from support.telling import Did, Teller
 from support.web_process import WebProcess
-from support.web_site import told_site
-from support.web_story import SESSION, WebStory
+from support.web_site import Told
+from support.web_story import SESSION
 
-type Told = tuple[CollectorProcess, WebProcess, WebStory]
 FIELDS = "[...document.querySelectorAll('.filters input, .filters select')].map(field => field.value)"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def told(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
-    """The collector, the page's process, and what is in the store."""
-    with told_site(tmp_path_factory.mktemp("ways")) as found:
-        yield found
 
 
 def _focus(page: Page) -> str:

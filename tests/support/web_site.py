@@ -12,9 +12,12 @@ from support.collector_process import CollectorProcess
 from support.web_process import WebProcess
 from support.web_story import EFFECTS, WebStory, web_story
 
+type Told = tuple[CollectorProcess, WebProcess, WebStory]
+"""The collector, the page's process, and what is in the store."""
+
 
 @contextmanager
-def told_site(state_dir: Path) -> Iterator[tuple[CollectorProcess, WebProcess, WebStory]]:
+def told_site(state_dir: Path) -> Iterator[Told]:
     """Both run until the block ends."""
     with CollectorProcess(state_dir) as collector:
         story = web_story(time.time_ns())
