@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
 
     @group(app, "bench", "Measure speed, as ratios within one run.").command("recall")
     def recall(
-        requests: int = typer.Option(300, min=10, help="Decisions of each kind."),
+        requests: int = typer.Option(1_000, min=10, help="Decisions of each kind."),
         commands: int = typer.Option(5, min=1, help="Runs of the command."),
         as_json: bool = typer.Option(False, "--json", help="One JSON object on the last line."),
     ) -> None:
