@@ -17,7 +17,7 @@ import re
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -254,7 +254,8 @@ class _Session:
 
         self.id = session_id
         self.is_open = True
-        self._connection = chdb.connect(path)
+        with _told():  # to open one needs memory, too, of which there may be none left
+            self._connection = chdb.connect(path)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", database):
             self.close()
             raise QueryError(f"Code: 81. DB::Exception: Database {database} does not exist. (UNKNOWN_DATABASE)", 81)
@@ -288,16 +289,14 @@ class _Session:
             return stream.fetch()
 
     def abandon(self, stream: Any) -> None:
-        try:
-            with _told():
-                stream.cancel()
-        except QueryError:
-            pass  # it had ended by itself
+        with suppress(QueryError), _told():  # it may have ended by itself
+            stream.cancel()
 
     def close(self) -> None:
         if self.is_open:
             self.is_open = False
-            self._connection.close()
+            with suppress(QueryError), _told():  # whoever closes it still has its place in the pool to give back
+                self._connection.close()
 
 
 @contextmanager

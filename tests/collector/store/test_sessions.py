@@ -9,8 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import chdb
 import psutil
 import pytest
+from chdb.state.sqlitelike import Connection
 
 from spanlore_collector.store.client import Store
 from spanlore_collector.store.sessions import Query, QueryError, SessionPool
@@ -157,6 +159,40 @@ def test_nothing_is_compiled(pool: SessionPool) -> None:
         pool.run(f"SELECT number % 7 AS seventh, {sums} FROM numbers(1000) GROUP BY seventh ORDER BY seventh, 2, 3")
 
     assert compiled() == before
+
+
+def test_a_session_that_does_not_open_is_an_error(pool: SessionPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To open one takes memory, which others may have: the engine's code tells, and no place is lost by it."""
+
+    def refused(path: str) -> None:
+        raise RuntimeError("Code: 241. DB::Exception: (total) memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)")
+
+    with monkeypatch.context() as full:
+        full.setattr(chdb, "connect", refused)
+        for _ in range(pool.size + 1):
+            with pytest.raises(QueryError) as raised:
+                pool.run("SELECT 1")
+            assert raised.value.code == 241
+
+    assert pool.run("SELECT 1").data == b"1\n"
+
+
+def test_a_session_that_does_not_close_loses_no_place(pool: SessionPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the library says to it."""
+
+    left: list[Connection] = []
+
+    def refused(connection: Connection) -> None:
+        left.append(connection)
+        raise RuntimeError("Code: 241. DB::Exception: (total) memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)")
+
+    with monkeypatch.context() as full:
+        full.setattr(Connection, "close", refused)
+        for _ in range(pool.size + 1):
+            assert pool.run("SELECT 1").data == b"1\n"
+    for connection in left:
+        connection.close()
+    assert len(left) == pool.size + 1
 
 
 def test_more_queries_than_sessions_wait(pool: SessionPool) -> None:
