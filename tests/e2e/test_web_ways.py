@@ -98,13 +98,15 @@ def test_the_way_back_keeps_the_filters(browser: Browser, told: Told) -> None:
     with visiting(browser, told[1].login_url) as visitor:
         page = visitor.page
         page.goto(f"{told[1].url}/sessions?agent=claude-code&sort=cost")
-        page.click("tbody a >> nth=0")
+        with page.expect_navigation():
+            page.click("tbody a >> nth=0")
         page.keyboard.press("t")
         expect(page.locator(".talk")).to_be_visible()
         page.click(".crumbs a")
         expect(page).to_have_url(f"{told[1].url}/sessions?agent=claude-code&sort=cost")
         page.goto(f"{told[1].url}/memories?view=ended&done=reject&id=m-000000000005")
-        page.click(".memory-row a >> nth=0")
+        with page.expect_navigation():
+            page.click(".memory-row a >> nth=0")
         page.click(".crumbs a")
         expect(page).to_have_url(f"{told[1].url}/memories?view=ended")
         page.click("header nav >> text=Memories")

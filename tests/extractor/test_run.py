@@ -98,7 +98,7 @@ def test_active_sessions_by_hand(collector: Collecting) -> None:
 
     report = run(collector, now_ns=START_NS + 60 * 10**9, active_too=True)
 
-    assert len(memories(collector, scope)) == 1, report
+    assert len(memories(collector, scope)) == 1, (report.operations, report.refused, report.dropped)
 
 
 @pytest.mark.parametrize("seconds", [-3_600, -10 * 366 * 86_400])
