@@ -24,15 +24,20 @@ def _focus(page: Page) -> str:
     return str(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
 
 
+def _open_the_failure(page: Page, told: Told) -> None:
+    """By keys: the row of the session's failed call, whose panel is then beside it."""
+    page.goto(f"{told[1].url}/sessions/{SESSION}")
+    page.keyboard.press("x")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel .error-line")).to_be_visible()
+
+
 def test_keys_go_into_the_panel_and_back(browser: Browser, told: Told) -> None:
     """Enter opens a row, Enter again goes into its panel, where arrows scroll; Escape leads back to the row."""
     row = f"s-{told[2].failed_span}"
     with visiting(browser, told[1].login_url) as visitor:
         page = visitor.page
-        page.goto(f"{told[1].url}/sessions/{SESSION}")
-        page.keyboard.press("x")
-        page.keyboard.press("Enter")
-        expect(page.locator("#panel .error-line")).to_be_visible()
+        _open_the_failure(page, told)
         assert _focus(page) == row
         page.keyboard.press("Enter")
         assert _focus(page) == "panel"
@@ -49,10 +54,7 @@ def test_escape_ends_one_thing_at_a_time(browser: Browser, told: Told) -> None:
     """The list of keys over an open panel: it is left, the panel stays, and who was on a row is there again."""
     with visiting(browser, told[1].login_url) as visitor:
         page = visitor.page
-        page.goto(f"{told[1].url}/sessions/{SESSION}")
-        page.keyboard.press("x")
-        page.keyboard.press("Enter")
-        expect(page.locator("#panel .error-line")).to_be_visible()
+        _open_the_failure(page, told)
         page.keyboard.press("?")
         expect(page.locator("#keys button")).to_be_focused()
         page.keyboard.press("j")
